@@ -1,0 +1,34 @@
+# Everything runs in a virtual environment of its own: only Python 3.11 or newer and make are needed.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: run test check test-long bench clean
+
+run: $(STAMP)  ## set up everything and start the server with a demo project
+	$(BIN)/python -m aipm_core.cli.first_run
+
+test: $(STAMP) check  ## the whole test suite
+	$(BIN)/pytest -m "not long"
+
+check: $(STAMP)  ## style, types, architecture
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test-long: $(STAMP)  ## the sweeps that take longer than a coffee
+	$(BIN)/pytest -m long --timeout 3600
+
+bench: $(STAMP)  ## measure, and print ratios
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV)
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "aipm needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $(STAMP)

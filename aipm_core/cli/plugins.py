@@ -1,0 +1,113 @@
+"""``aipm plugins``: what is installed, on or off, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from aipm_core.commands import AsJson, Config, pairs, say, show, table
+
+if TYPE_CHECKING:
+    from aipm_core.plugins.discovery import Choice
+
+app = typer.Typer(
+    help="What is installed, on or off, and why.",
+    rich_markup_mode=None,
+    invoke_without_command=True,
+)
+
+
+@app.callback()
+def plugins(ctx: typer.Context, config: Config = None, as_json: AsJson = False) -> None:
+    """What is installed, on or off, and why."""
+    if ctx.invoked_subcommand is None:
+        list_(config, as_json)
+
+
+@app.command("list")
+def list_(config: Config = None, as_json: AsJson = False) -> None:
+    """List every installed plugin."""
+    rows = [_line(choice) for choice in _choices(config)]
+    show(
+        rows,
+        as_json=as_json,
+        human=lambda: table(
+            ("", "plugin", "version", "distribution", "why"),
+            (
+                (
+                    "on" if r["enabled"] else "off",
+                    r["name"],
+                    r["version"],
+                    r["distribution"],
+                    r["reason"],
+                )
+                for r in rows
+            ),
+            empty="no plugin is installed",
+        ),
+    )
+
+
+@app.command()
+def info(name: str, config: Config = None, as_json: AsJson = False) -> None:
+    """Show one plugin: its tools, hooks, services and settings."""
+    from aipm_core.errors import CallError
+
+    choice = next((c for c in _choices(config) if c.found.name == name), None)
+    if choice is None:
+        message = f"there is no plugin {name!r}; `aipm plugins` lists what is installed"
+        raise CallError(message, code="plugin_not_found", status=404)
+    facts = {**_line(choice), **_facts(choice)}
+    show(facts, as_json=as_json, human=lambda: _print_facts(facts))
+
+
+def _choices(config: Path | None) -> list[Choice]:
+    from aipm_core import config as settings_file
+    from aipm_core.errors import ConfigError
+    from aipm_core.plugins import discovery
+
+    try:
+        settings = settings_file.load(config)
+    except ConfigError:
+        if config is not None or Path(settings_file.FILE).exists():
+            raise
+        settings = settings_file.Settings()
+    return discovery.choose(discovery.installed(), settings)
+
+
+def _line(choice: Choice) -> dict[str, Any]:
+    found = choice.found
+    return {
+        "name": found.name,
+        "distribution": found.distribution,
+        "version": found.version,
+        "enabled": choice.enabled,
+        "reason": choice.reason,
+    }
+
+
+def _facts(choice: Choice) -> dict[str, Any]:
+    from inspect import getdoc
+
+    from aipm_core.hookspecs import Hooks
+
+    plugin = choice.found.load()
+    schema = plugin.config_model.model_json_schema().get("properties", {})
+    return {
+        "summary": (getdoc(plugin) or "").partition("\n")[0],
+        "tools": list(plugin.offers),
+        "hooks": sorted(name for name in vars(Hooks) if name in dir(plugin)),
+        "provides": [key.name for key in plugin.provides],
+        "requires": [key.name for key in plugin.requires],
+        "uses": [key.name for key in plugin.uses],
+        "settings": {name: value.get("default") for name, value in schema.items()},
+    }
+
+
+def _print_facts(facts: dict[str, Any]) -> None:
+    lists = {k: ", ".join(v) for k, v in facts.items() if isinstance(v, list)}
+    pairs({**{k: v for k, v in facts.items() if k != "settings"}, **lists})
+    for name, default in facts["settings"].items():
+        say(f"  [plugins.{facts['name']}] {name} = {default!r}")

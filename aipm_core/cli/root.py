@@ -1,0 +1,94 @@
+"""The root of the command line: finds commands by entry point and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import typer
+from typer._click.exceptions import ClickException  # typer exports only its subclasses
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from aipm_core.errors import CallError, StartupError
+
+GROUP = "aipm.commands"
+# What a refused call means to a shell: 2 usage, 3 not found, 4 not allowed.
+_EXIT_CODES = {400: 2, 401: 4, 403: 4, 404: 3, 409: 4, 429: 4}
+
+
+class Root(TyperGroup):
+    """Every command of every installed plugin, each imported when it is needed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401
+        """List command names."""
+        return sorted(_points())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401
+        """Import one command."""
+        point = _points().get(cmd_name)
+        return _command(point) if point else None
+
+
+def _points() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _command(point: EntryPoint) -> Any:  # noqa: ANN401
+    loaded = point.load()
+    if not isinstance(loaded, typer.Typer):
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(name=point.name)(loaded)
+        loaded = app
+    command = get_command(loaded)
+    command.name = point.name
+    return command
+
+
+app = typer.Typer(
+    cls=Root,
+    name="aipm",
+    help="Coding agents working as a team, people in charge.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+@app.callback()
+def root() -> None:
+    """Coding agents working as a team, people in charge."""
+
+
+def run(argv: list[str] | None) -> int:
+    """Run the command line; every foreseen failure is one sentence on stderr."""
+    try:
+        result = get_command(app).main(args=argv, prog_name="aipm", standalone_mode=False)
+    except StartupError as error:
+        return _fail(str(error), error.exit_code)
+    except CallError as error:
+        return _fail(str(error), _EXIT_CODES.get(error.status, 1))
+    except typer.Exit as exit_:
+        return int(exit_.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        return _fail("stopped", 130)
+    except ClickException as error:
+        return _usage(error)
+    return result if isinstance(result, int) else 0
+
+
+def _usage(error: Any) -> int:  # noqa: ANN401
+    if type(error).__name__ == "NoArgsIsHelpError":
+        sys.stdout.write(f"{error.format_message()}\n")
+        return 2
+    hint = error.ctx.command_path if getattr(error, "ctx", None) else "aipm"
+    return _fail(f"{error.format_message().rstrip('.')}; see `{hint} --help`", 2)
+
+
+def _fail(sentence: str, code: int) -> int:
+    from aipm_core.logs import redact
+
+    sys.stderr.write(f"aipm: {redact(' '.join(sentence.split()))}\n")
+    return code

@@ -1,0 +1,17 @@
+"""What time it is, in the one format everything is stored and shown in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+Clock: TypeAlias = Callable[[], float]
+system_clock: Clock = time.time
+
+
+def iso(seconds: float) -> str:
+    """Format seconds since the epoch as ``2026-01-23T10:00:00.123Z``; sorts as text."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"

@@ -1,0 +1,183 @@
+"""Settings: one TOML file, one table per plugin, every mistake named precisely."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from aipm_core.errors import ConfigError
+from aipm_core.models import Json
+from aipm_core.texts import Locale
+
+FILE = "aipm.toml"
+_PREFIX = "AIPM_"
+M = TypeVar("M", bound=BaseModel)
+
+
+class ServerSettings(BaseModel):
+    """Where ``aipm up`` listens, and for whom."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8137, ge=0, le=65535)
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    behind_tls_proxy: bool = False
+    max_connections: int = Field(default=2000, ge=1)
+    max_calls_per_second: float = Field(default=0, ge=0)
+
+
+class StoreSettings(BaseModel):
+    """Which engine keeps the data."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str = "sqlite"
+
+
+class PluginSettings(BaseModel):
+    """What every plugin table may say; the rest belongs to the plugin."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    enabled: bool | None = None
+    optional: bool = False
+
+    def own(self) -> Mapping[str, Any]:
+        """Return the keys that belong to the plugin."""
+        return self.model_extra or {}
+
+
+class Settings(BaseModel):
+    """The whole configuration."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    data_dir: Path = Path(".aipm-data")
+    locale: Locale = "ja"
+    server: ServerSettings = ServerSettings()
+    store: StoreSettings = StoreSettings()
+    plugins: Mapping[str, PluginSettings] = Field(default_factory=dict[str, PluginSettings])
+    file: Path | None = Field(default=None, exclude=True)
+
+    def of(self, plugin: str) -> PluginSettings:
+        """Return the table of one plugin."""
+        return self.plugins.get(plugin, PluginSettings())
+
+
+def find(path: Path | None) -> Path:
+    """Return the settings file to use: the given one, ``./aipm.toml``, the user's own."""
+    if path is not None:
+        if not path.is_file():
+            raise ConfigError(f"there is no settings file {path}; `aipm init` writes one")
+        return path
+    for candidate in (Path(FILE), user_file()):
+        if candidate.is_file():
+            return candidate
+    raise ConfigError(f"there is no {FILE} here; `aipm init` writes one, --config names another")
+
+
+def user_file() -> Path:
+    """Return where a user's own settings file would be."""
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "aipm" / FILE
+
+
+def load(path: Path | None = None, environ: Mapping[str, str] = os.environ) -> Settings:
+    """Read the settings file and the environment."""
+    file = find(path)
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{file}: {error}") from error
+    return parse(table, environ, file)
+
+
+def parse(table: Mapping[str, Json], environ: Mapping[str, str], file: Path) -> Settings:
+    """Check a table of settings; paths in it are relative to ``file``."""
+    merged = _with_environment(dict(table), environ)
+    if "file" in merged:
+        raise ConfigError(unknown_key(f"{file}", "file", _names(Settings)))
+    settings = checked(Settings, merged, str(file))
+    base = file.resolve().parent
+    return settings.model_copy(update={"data_dir": base / settings.data_dir, "file": file})
+
+
+def checked(model: type[M], values: Mapping[str, Json], where: str) -> M:
+    """Validate ``values``, or say in one sentence which key is wrong and why."""
+    if model.model_config.get("extra") != "allow":
+        for key in values:
+            if key not in _names(model):
+                raise ConfigError(unknown_key(where, key, _names(model)))
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(f"{where}: {_problem(model, error)}") from error
+
+
+def unknown_key(where: str, key: str, known: Iterable[str]) -> str:
+    """Say that a key is unknown, and which one was probably meant."""
+    names = sorted(known)
+    near = get_close_matches(key, names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(names) or 'none'}"
+    return f"{where}: unknown key {key!r}; {hint}"
+
+
+def _names(model: type[BaseModel]) -> set[str]:
+    return {name for name in model.model_fields if not (model is Settings and name == "file")}
+
+
+def _problem(model: type[BaseModel], error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        *parents, key = first["loc"]
+        nested = _nested(model, [str(parent) for parent in parents])
+        return unknown_key(f"[{'.'.join(map(str, parents))}]", str(key), _names(nested))
+    return f"{place}: {first['msg'].lower()}, not {first['input']!r}"
+
+
+def _nested(model: type[BaseModel], path: Iterable[str]) -> type[BaseModel]:
+    for name in path:
+        field = model.model_fields.get(name)
+        if field is None or not isinstance(field.annotation, type):
+            break
+        if issubclass(field.annotation, BaseModel):
+            model = field.annotation
+    return model
+
+
+def _with_environment(table: dict[str, Json], environ: Mapping[str, str]) -> dict[str, Json]:
+    """Lay ``AIPM_SECTION__KEY`` over the file; other names are not ours to judge."""
+    for name, value in sorted(environ.items()):
+        path = name.removeprefix(_PREFIX).lower().split("__")
+        if not name.startswith(_PREFIX) or path[0] not in _names(Settings):
+            continue
+        if len(path) == 1 and path[0] in {"server", "store", "plugins"}:
+            continue
+        _put(table, path, value)
+    return table
+
+
+def _put(table: dict[str, Json], path: list[str], value: str) -> None:
+    *parents, key = path
+    for parent in parents:
+        inner = table.get(parent)
+        table[parent] = dict(inner) if isinstance(inner, Mapping) else {}
+        table = table[parent]
+    table[key] = _literal(value)
+
+
+def _literal(value: str) -> Json:
+    """Read lists and numbers as TOML does; everything else is a string."""
+    try:
+        return tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return value

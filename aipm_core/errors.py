@@ -1,0 +1,101 @@
+"""Every error aipm raises on purpose.
+
+* AipmError
+  x StartupError          the program refuses to start: one sentence, exit 2
+    + ConfigError         the settings are wrong
+    + PluginError         a plugin cannot be used
+    + StoreError          the data directory or the database cannot be used
+    + PortTaken           somebody else listens there: exit 1
+  x CallError             one call is refused; becomes an error reply
+    + AuthenticationRequired, SessionInvalid, PermissionDenied, ToolNotFound, InvalidArguments
+  x ReplyReplaced         a gate puts a text in the place of the reply
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class AipmError(Exception):
+    """Base of all errors aipm raises on purpose."""
+
+
+class StartupError(AipmError):
+    """The program refuses to start, and says why in one sentence."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class ConfigError(StartupError):
+    """The settings are wrong."""
+
+
+class PluginError(StartupError):
+    """A plugin cannot be used."""
+
+    def __init__(self, plugin: str, reason: str) -> None:
+        super().__init__(f"plugin {plugin!r}: {reason}")
+        self.plugin = plugin
+        self.reason = reason
+
+
+class StoreError(StartupError):
+    """The data directory or the database cannot be used."""
+
+
+class PortTaken(StartupError):
+    """Somebody else listens on the address."""
+
+    exit_code = 1
+
+
+class CallError(AipmError):
+    """One call is refused. ``code`` and ``status`` are stable and go on the wire."""
+
+    def __init__(self, message: str, *, code: str, status: int) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+
+
+class AuthenticationRequired(CallError):
+    """The tool needs a session and the call brought none."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, code="authentication_required", status=401)
+
+
+class SessionInvalid(CallError):
+    """The token is unknown, expired, revoked or logged out: one answer for all."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, code="session_invalid", status=401)
+
+
+class PermissionDenied(CallError):
+    """The caller may not do this."""
+
+    def __init__(self, message: str, *, code: str = "permission_denied", status: int = 403) -> None:
+        super().__init__(message, code=code, status=status)
+
+
+class ToolNotFound(CallError):
+    """No plugin offers the tool."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, code="tool_not_found", status=404)
+
+
+class InvalidArguments(CallError):
+    """The arguments do not fit the tool's schema."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, code="invalid_arguments", status=400)
+
+
+class ReplyReplaced(AipmError):
+    """Raised by a gate: the caller gets ``text`` and nothing else."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text

@@ -1,0 +1,181 @@
+"""The event log: durable, numbered per session, readable only through a port bound to a session.
+
+A subscriber holds a place in the log, not a queue: a slow one falls behind and catches up, nobody
+waits for it, and nothing is kept in memory for it. Events written by another process arrive too.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+
+import orjson
+
+from aipm_core.clock import Clock, iso
+from aipm_core.contributions import EventSink
+from aipm_core.deadline import within
+from aipm_core.models import Event, StoredEvent
+from aipm_core.store import Migration, Row, Store, Tx
+
+logger = logging.getLogger(__name__)
+SYSTEM = ""  # the stream of system events; a session id is never empty
+ALL = "events"
+_PAGE = 200
+_PATIENCE = 3600.0
+
+MIGRATIONS = [
+    Migration(
+        name="0001_events",
+        sql={
+            "sqlite": """
+                create table events (
+                    id integer primary key autoincrement,
+                    stream text not null,
+                    seq integer not null,
+                    type text not null,
+                    payload text not null,
+                    created_at text not null
+                );
+                create unique index events_stream on events (stream, seq);
+                create index events_created on events (created_at);
+                create table event_streams (stream text primary key, last_seq integer not null);
+            """
+        },
+    )
+]
+
+
+class TooOld(Exception):
+    """The wanted place in the log has been swept away: the reader must start anew."""
+
+
+class EventLog:
+    """Writes events and hands out places to read from."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def publish(self, event: Event) -> None:
+        """Write one event in a transaction of its own."""
+        await self._store.write(lambda tx: self.record(tx, event))
+
+    async def record(self, tx: Tx, event: Event) -> None:
+        """Write one event together with the change it tells of."""
+        stream = event.session_id or SYSTEM
+        row = await tx.one(
+            "insert into event_streams (stream, last_seq) values (?, 1) on conflict (stream) "
+            "do update set last_seq = event_streams.last_seq + 1 returning last_seq",
+            stream,
+        )
+        await tx.run(
+            "insert into events (stream, seq, type, payload, created_at) values (?, ?, ?, ?, ?)",
+            stream,
+            row["last_seq"] if row else 1,
+            event.type,
+            orjson.dumps(event.payload).decode(),
+            iso(self._clock()),
+        )
+        tx.wake(ALL, _topic(stream))
+
+    async def last_seq(self, session_id: str) -> int:
+        """Return the number of the newest event of a session."""
+        row = await self._store.one(
+            "select last_seq from event_streams where stream = ?", session_id
+        )
+        return int(row["last_seq"]) if row else 0
+
+    async def follow(self, session_id: str, after: int | None = None) -> AsyncIterator[StoredEvent]:
+        """Yield a session's events after ``after`` (default: from now on), and system events.
+
+        Raises ``TooOld`` when events after that place are no longer kept.
+        """
+        if not session_id:
+            raise ValueError("a subscriber is bound to a session")
+        own = await self.last_seq(session_id) if after is None else after
+        news = await self.last_seq(SYSTEM)
+        if after is not None:
+            await self._check_kept(session_id, after)
+        while True:
+            page = await self._store.wait_until(
+                (_topic(session_id), _topic(SYSTEM)),
+                lambda own=own, news=news: self._next(session_id, own, news),  # type: ignore[misc]
+                _PATIENCE,
+            )
+            for row in page or ():
+                if row["stream"] == SYSTEM:
+                    news = row["seq"]
+                else:
+                    own = row["seq"]
+                yield _stored(row)
+
+    async def _next(self, session_id: str, own: int, news: int) -> list[Row] | None:
+        rows = await self._store.all(
+            "select * from (select * from events where stream = ? and seq > ? "
+            "order by seq limit ?) union all select * from (select * from events "
+            "where stream = ? and seq > ? order by seq limit ?) order by id",
+            *(session_id, own, _PAGE, SYSTEM, news, _PAGE),
+        )
+        return rows or None
+
+    async def _check_kept(self, session_id: str, after: int) -> None:
+        row = await self._store.one(
+            "select min(seq) as oldest from events where stream = ?", session_id
+        )
+        last = await self.last_seq(session_id)
+        oldest = row["oldest"] if row and row["oldest"] is not None else last + 1
+        if after > last or after + 1 < oldest:
+            raise TooOld(session_id)
+
+    async def feed(self, sinks: Sequence[tuple[str, EventSink]]) -> None:
+        """Show every event of the store to the process-wide observers, for ever."""
+        row = await self._store.one("select coalesce(max(id), 0) as last from events")
+        last = row["last"] if row else 0
+        while True:
+            page = await self._store.wait_until(
+                (ALL,),
+                lambda last=last: self._after(last),  # type: ignore[misc]
+                _PATIENCE,
+            )
+            for row in page or ():
+                last = row["id"]
+                for plugin, sink in sinks:
+                    await _show(plugin, sink, _event(row))
+
+    async def _after(self, last: int) -> list[Row] | None:
+        rows = await self._store.all(
+            "select * from events where id > ? order by id limit ?", last, _PAGE
+        )
+        return rows or None
+
+
+async def _show(plugin: str, sink: EventSink, event: Event) -> None:
+    try:
+        await within(sink.deadline, sink.send(event))
+    except Exception:
+        logger.exception("plugin %s: event sink %s failed", plugin, sink.name)
+
+
+def _topic(stream: str) -> str:
+    return f"events:{stream}"
+
+
+def _event(row: Row) -> Event:
+    stream = row["stream"]
+    return Event(
+        type=row["type"],
+        payload=orjson.loads(row["payload"]),
+        session_id=stream or None,
+        system=not stream,
+    )
+
+
+def _stored(row: Row) -> StoredEvent:
+    return StoredEvent(
+        id=f"evt_{row['id']}",
+        seq=row["seq"],
+        type=row["type"],
+        timestamp=row["created_at"],
+        scope="session" if row["stream"] else "system",
+        payload=orjson.loads(row["payload"]),
+    )

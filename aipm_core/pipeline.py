@@ -1,0 +1,225 @@
+"""The road of one call: authenticate, gates, find, authorize, validate, run, respond."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from hmac import compare_digest
+from typing import Any, TypeVar
+
+import orjson
+
+from aipm_core.access import refusal_of
+from aipm_core.arguments import TOKEN, Parse
+from aipm_core.contributions import Authenticator, Authorizer, Gate, Owned, ResponseMiddleware
+from aipm_core.deadline import within
+from aipm_core.errors import CallError, ReplyReplaced, SessionInvalid
+from aipm_core.models import Json, Reply, Request, Session
+from aipm_core.texts import Texts
+from aipm_core.tools import AnyTool, Call
+
+logger = logging.getLogger(__name__)
+LARGEST_RESULT = 4 * 1024 * 1024
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A tool ready to be called: its owner, its check, the schema agents are shown."""
+
+    plugin: str
+    tool: AnyTool
+    parse: Parse
+    schema: Mapping[str, Json]
+
+
+class _Broken(Exception):
+    """A plugin's function raised, hung or gave garbage: logged, hidden from the caller."""
+
+    def __init__(self, incident: str) -> None:
+        super().__init__(incident)
+        self.incident = incident
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """Built once from what the plugins gave; keeps nothing between calls."""
+
+    tools: Mapping[str, Registered]
+    authenticators: Sequence[Owned[Authenticator]]
+    gates: Sequence[Owned[Gate]]
+    authorizers: Sequence[Owned[Authorizer]]
+    middleware: Sequence[Owned[ResponseMiddleware]]
+    texts: Texts
+    missing: Callable[[str], CallError]
+
+    async def __call__(self, request: Request) -> Reply:
+        """Carry one request to its reply. Never raises for what a plugin did."""
+        session: Session | None = None
+        try:
+            session, invalid = await self._who(request)
+            if session is not None:
+                for gate in self.gates:
+                    await self._ask(gate.plugin, gate.record, gate.record.check(request, session))
+            reply = await self._answer(request, session, invalid)
+        except ReplyReplaced as replaced:
+            return Reply(replaced=replaced.text)
+        except CallError as error:
+            reply = Reply.failure(error)
+        except _Broken as broken:
+            reply = self._broken(broken)
+        return await self._respond(request, session, reply)
+
+    async def authenticate(self, credential: str) -> Session | None:
+        """Ask the authenticators whose session a credential is."""
+        for owned in self.authenticators:
+            authenticator = owned.record
+            session = await self._ask(
+                owned.plugin, authenticator, authenticator.resolve(credential)
+            )
+            if session is not None:
+                if not isinstance(session, Session):
+                    raise _Broken(_report(owned.plugin, authenticator.name, "gave no Session"))
+                return session
+        return None
+
+    async def refusal(self, tool: AnyTool, session: Session | None) -> CallError | None:
+        """Say why a caller may not use a tool, as far as the arguments play no part in it."""
+        if (refused := refusal_of(tool, session, self.texts)) is not None:
+            return refused
+        call = Call(request=Request(tool=tool.name), tool=tool, session=session)
+        try:
+            await self._authorize(call, static=True)
+        except CallError as error:
+            return error
+        except _Broken as broken:
+            return CallError(self._internal(broken), code="internal_error", status=500)
+        return None
+
+    async def _who(self, request: Request) -> tuple[Session | None, CallError | None]:
+        """Find the caller. A bad token is fatal only to tools that need a session."""
+        if request.session is not None:
+            return request.session, None
+        given = request.arguments.get(TOKEN)
+        if given is not None and not isinstance(given, str):
+            given = ""
+        carried = request.credential
+        if given is not None and carried is not None and not _same(given, carried):
+            raise CallError(
+                self.texts("errors.session_token_mismatch"),
+                code="session_token_mismatch",
+                status=401,
+            )
+        credential = carried if given is None else given
+        if credential is None:
+            return None, None
+        session = await self.authenticate(credential)
+        if session is None:
+            return None, SessionInvalid(self.texts("errors.session_invalid"))
+        return session, None
+
+    async def _answer(
+        self, request: Request, session: Session | None, invalid: CallError | None
+    ) -> Reply:
+        registered = self.tools.get(request.tool)
+        if registered is None:
+            raise self.missing(request.tool)
+        tool = registered.tool
+        refused = refusal_of(tool, session, self.texts)
+        if refused is not None:
+            raise invalid or refused
+        call = Call(request=request, tool=tool, session=session)
+        await self._authorize(call, static=True)
+        arguments = registered.parse(
+            {key: value for key, value in request.arguments.items() if key != TOKEN}
+        )
+        # Nobody is asked to confirm a call that could not run anyway.
+        await self._authorize(call, static=False)
+        result = await self._ask(registered.plugin, tool, tool.run(call, arguments))
+        return Reply(result=_json(registered, result))
+
+    async def _authorize(self, call: Call, *, static: bool) -> None:
+        for owned in self.authorizers:
+            if owned.record.static is static:
+                await self._ask(owned.plugin, owned.record, owned.record.check(call))
+
+    async def _respond(self, request: Request, session: Session | None, reply: Reply) -> Reply:
+        for owned in self.middleware:
+            try:
+                reply = await self._apply(owned, request, session, reply)
+            except _Broken as broken:
+                if owned.record.on_error == "fail":
+                    return self._broken(broken)
+        return reply
+
+    async def _apply(
+        self,
+        owned: Owned[ResponseMiddleware],
+        request: Request,
+        session: Session | None,
+        reply: Reply,
+    ) -> Reply:
+        step = owned.record
+        try:
+            changed = await self._ask(owned.plugin, step, step.apply(request, session, reply))
+        except (CallError, ReplyReplaced) as error:
+            problem = f"raised {error!r}, which only checks before the call may do"
+            raise _Broken(_report(owned.plugin, step.name, problem)) from error
+        if not isinstance(changed, Reply):
+            raise _Broken(_report(owned.plugin, step.name, "gave no Reply"))
+        return changed
+
+    async def _ask(
+        self,
+        plugin: str,
+        record: Authenticator | Gate | Authorizer | ResponseMiddleware | AnyTool,
+        work: Coroutine[Any, Any, T],
+    ) -> T:
+        """Await a plugin's function within its deadline; whatever else escapes it is its fault."""
+        try:
+            return await within(record.deadline, work)
+        except (CallError, ReplyReplaced):
+            raise
+        except TimeoutError:
+            problem = f"did not finish within {record.deadline} s"
+            raise _Broken(_report(plugin, record.name, problem)) from None
+        except Exception as error:
+            incident = _incident()
+            logger.exception("plugin %s: %s failed [%s]", plugin, record.name, incident)
+            raise _Broken(incident) from error
+
+    def _broken(self, broken: _Broken) -> Reply:
+        message = self._internal(broken)
+        return Reply.failure(CallError(message, code="internal_error", status=500))
+
+    def _internal(self, broken: _Broken) -> str:
+        return self.texts("errors.internal_error", incident=broken.incident)
+
+
+def _json(registered: Registered, result: Json) -> Json:
+    """Return a tool's result if it is JSON of a bearable size."""
+    try:
+        size = len(orjson.dumps(result))
+    except TypeError as error:
+        problem = f"returned what is not JSON: {error}"
+        raise _Broken(_report(registered.plugin, registered.tool.name, problem)) from None
+    if size > LARGEST_RESULT:
+        problem = f"returned {size} bytes, more than {LARGEST_RESULT}"
+        raise _Broken(_report(registered.plugin, registered.tool.name, problem))
+    return result
+
+
+def _report(plugin: str, name: str, problem: str) -> str:
+    incident = _incident()
+    logger.error("plugin %s: %s %s [%s]", plugin, name, problem, incident)
+    return incident
+
+
+def _incident() -> str:
+    return f"inc_{secrets.token_hex(6)}"
+
+
+def _same(one: str, other: str) -> bool:
+    return compare_digest(one.encode(errors="surrogatepass"), other.encode(errors="surrogatepass"))

@@ -1,0 +1,1 @@
+"""Finds, chooses, orders, builds and asks plugins. The only user of pluggy."""

@@ -1,0 +1,66 @@
+"""Makes every plugin and registers it under its entry-point name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pluggy
+from pydantic import BaseModel
+
+from aipm_core.config import Settings, checked
+from aipm_core.context import Plugin, PluginClass, PluginContext
+from aipm_core.errors import PluginError, StartupError
+from aipm_core.hookspecs import PROJECT, Hooks
+from aipm_core.plugins.order import ordered
+from aipm_core.texts import Texts
+
+MakeContext = Callable[[str, BaseModel, Texts], PluginContext[Any]]
+
+
+def build(
+    classes: Mapping[str, PluginClass], settings: Settings, make_context: MakeContext
+) -> pluggy.PluginManager:
+    """Check every plugin's settings, then build them in order."""
+    names = ordered(classes)
+    configs = {name: _config(name, classes[name], settings) for name in names}
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(Hooks)
+    for name in names:
+        texts = _texts(name, classes[name], settings)
+        _register(manager, name, classes[name], make_context(name, configs[name], texts))
+    _refuse_wrappers(manager)
+    return manager
+
+
+def _config(name: str, plugin: PluginClass, settings: Settings) -> BaseModel:
+    where = f"{settings.file or 'settings'}: [plugins.{name}]"
+    return checked(plugin.config_model, dict(settings.of(name).own()), where)
+
+
+def _texts(name: str, plugin: PluginClass, settings: Settings) -> Texts:
+    try:
+        return Texts.load(plugin.__module__.partition(".")[0], settings.locale)
+    except Exception as error:
+        raise PluginError(name, f"locale catalogue {settings.locale}.toml: {error}") from error
+
+
+def _register(
+    manager: pluggy.PluginManager, name: str, plugin: PluginClass, context: PluginContext[Any]
+) -> None:
+    try:
+        built: Plugin[Any] = plugin(context)
+        manager.register(built, name=name)
+        manager.check_pending()
+    except StartupError:
+        raise
+    except Exception as error:
+        raise PluginError(name, f"cannot be built: {error}") from error
+
+
+def _refuse_wrappers(manager: pluggy.PluginManager) -> None:
+    """A wrapper around a hook could drop another plugin's checks."""
+    for _, caller in sorted(vars(manager.hook).items()):
+        for impl in caller.get_hookimpls():
+            if impl.wrapper or impl.hookwrapper:
+                raise PluginError(impl.plugin_name, f"{caller.name} may not be wrapped")

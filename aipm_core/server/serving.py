@@ -1,0 +1,94 @@
+"""Listens, says when it is ready, and stops cleanly on a signal."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import anyio
+import uvicorn
+
+from aipm_core.config import ServerSettings
+from aipm_core.contributions import Runs
+from aipm_core.errors import PortTaken, StartupError
+from aipm_core.runtime import Runtime
+from aipm_core.server.app import App
+from aipm_core.server.guard import Guard, check_bind
+
+_GRACE = 5  # seconds for requests under way when the program is told to stop
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handling: a stop that was asked for exits with 0."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to :func:`serve`."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to answer, then say so."""
+        await super().startup(sockets)
+        self.on_started()
+
+    def on_started(self) -> None:
+        """Do nothing; :func:`serve` puts its own here."""
+
+
+async def serve(runtime: Runtime, settings: ServerSettings, ready: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT; ``ready`` is told the base address once it answers."""
+    listener = _listen(settings)
+    port = listener.getsockname()[1]
+    app = Guard(App(runtime, runtime.store, runtime.routes), settings, port)
+    server = _Server(
+        uvicorn.Config(
+            app,
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            limit_concurrency=settings.max_connections,
+            timeout_graceful_shutdown=_GRACE,
+            ws_max_size=256 * 1024,
+        )
+    )
+    server.on_started = lambda: ready(_url(settings.host, port))  # type: ignore[method-assign]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_stop_on_signal, runtime, server)
+        tasks.start_soon(runtime.serve, Runs.UP)
+        await server.serve(sockets=[listener])
+        tasks.cancel_scope.cancel()
+
+
+def _listen(settings: ServerSettings) -> socket.socket:
+    check_bind(settings)
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # The protocol must be named, or asyncio leaves TCP_NODELAY off and every reply takes 44 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(1024)
+    except OSError as error:
+        listener.close()
+        where = f"{settings.host}:{settings.port}"
+        if error.errno == errno.EADDRINUSE:
+            raise PortTaken(
+                f"{where} is in use: another server listens there; stop it or use --port 0"
+            ) from error
+        raise StartupError(f"cannot listen on {where}: {error.strerror or error}") from error
+    return listener
+
+
+async def _stop_on_signal(runtime: Runtime, server: uvicorn.Server) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            runtime.engine.end_waits()
+            server.should_exit = True
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,157 @@
+"""The SQLite engine: a writer thread, a read-only connection on the event loop, wake-ups."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+
+from aipm_core.errors import StoreError
+from aipm_core.store import place, schema
+from aipm_core.store.doorbell import Doorbell
+from aipm_core.store.port import Migration, Row, Unit
+from aipm_core.store.wakeups import Wakeups
+from aipm_core.store.writer import Writer, locked
+from aipm_core.upkeep import background
+
+T = TypeVar("T")
+_SAFETY_LOOK = 2.0  # seconds; only covers a lost datagram
+_LOCK = "write.lock"
+
+
+class SqliteStore:
+    """One database file. Made closed, so that plugins can be built before anything is created."""
+
+    _reader: sqlite3.Connection
+    _writer: Writer
+    _doorbell: Doorbell
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._database = data_dir / place.DATABASE
+        self._wakeups = Wakeups()
+
+    @asynccontextmanager
+    async def opened(self, migrations: Mapping[str, Sequence[Migration]]) -> AsyncGenerator[None]:
+        """Create or open the database, bring its tables up to date, and close it in the end."""
+        place.prepare(self._data_dir)
+        try:
+            _update(self._database, migrations)
+            self._open()
+        except sqlite3.Error as error:
+            raise StoreError(_explain(self._database, error)) from error
+        try:
+            async with background(store_doorbell=self._listen(), store_watch=self._watch()):
+                yield
+        finally:
+            self._close()
+
+    def _open(self) -> None:
+        self._reader = _connect(self._database, busy_ms=200)
+        self._reader.execute("pragma query_only = 1")
+        self._doorbell = Doorbell(self._data_dir)
+        self._writer = Writer(
+            partial(_connect, self._database),
+            self._data_dir / _LOCK,
+            ring_here=self._wakeups.ring,
+            ring_others=self._doorbell.ring,
+        )
+
+    async def one(self, sql: str, /, *params: object) -> Row | None:
+        """Read the first row of an indexed query."""
+        row: Row | None = self._reader.execute(sql, params).fetchone()
+        return row
+
+    async def all(self, sql: str, /, *params: object) -> list[Row]:
+        """Read every row of a short, bounded query."""
+        return self._reader.execute(sql, params).fetchall()
+
+    async def scan(self, sql: str, /, *params: object) -> list[Row]:
+        """Read what may be long, on a thread and connection of its own."""
+        return await anyio.to_thread.run_sync(_read, self._database, sql, params)
+
+    async def write(self, unit: Unit[T]) -> T:
+        """Run ``unit`` as one transaction; return its result once it is on disk."""
+        result: T = await self._writer.write(unit)
+        return result
+
+    async def wait_until(
+        self, topics: Sequence[str], look: Callable[[], Awaitable[T | None]], seconds: float
+    ) -> T | None:
+        """Return what ``look`` finds, looking again when a topic is woken."""
+        return await self._wakeups.wait_until(topics, look, seconds)
+
+    def end_waits(self) -> None:
+        """Let every present and future wait return ``None`` at once."""
+        self._wakeups.end()
+
+    async def _listen(self) -> None:
+        while True:
+            await anyio.wait_readable(self._doorbell.socket)
+            topics = self._doorbell.heard()
+            if topics is None:
+                self._wakeups.ring_all()
+            else:
+                self._wakeups.ring(topics)
+
+    async def _watch(self) -> None:
+        """Look now and then whether anybody wrote without ringing."""
+        seen = None
+        while True:
+            version = self._reader.execute("pragma data_version").fetchone()[0]
+            if seen not in (None, version):
+                self._wakeups.ring_all()
+            seen = version
+            await anyio.sleep(_SAFETY_LOOK)
+
+    def _close(self) -> None:
+        self._writer.close()
+        self._reader.close()
+        self._doorbell.close()
+
+
+def _update(database: Path, migrations: Mapping[str, Sequence[Migration]]) -> None:
+    with locked(database.parent / _LOCK):
+        connection = _connect(database)
+        try:
+            schema.update(connection, migrations)
+        finally:
+            connection.close()
+
+
+def _read(database: Path, sql: str, params: Sequence[object]) -> list[Row]:
+    connection = _connect(database)
+    try:
+        connection.execute("pragma query_only = 1")
+        return connection.execute(sql, params).fetchall()
+    finally:
+        connection.close()
+
+
+def _connect(database: Path, busy_ms: int = 10_000) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        database, isolation_level=None, timeout=busy_ms / 1000, cached_statements=512
+    )
+    connection.row_factory = sqlite3.Row
+    connection.execute("pragma journal_mode = wal")
+    connection.execute("pragma synchronous = full")
+    connection.execute("pragma foreign_keys = on")
+    return connection
+
+
+def _explain(database: Path, error: sqlite3.Error) -> str:
+    code = getattr(error, "sqlite_errorname", "") or ""
+    if code.startswith("SQLITE_FULL"):
+        return f"the disk of {database} is full; free some space and start again"
+    if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return (
+            f"{database} is damaged ({error}); restore a backup, or move the file away to start "
+            "with an empty store"
+        )
+    return f"{database} cannot be opened: {error}; `aipm doctor` tells more"

@@ -1,0 +1,86 @@
+"""Who waits for which topic, inside one process."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+import anyio
+
+T = TypeVar("T")
+
+
+class Bell:
+    """What one waiter listens to: rung, then armed again before the next look."""
+
+    def __init__(self) -> None:
+        self._event = anyio.Event()
+
+    def arm(self) -> None:
+        """Forget earlier rings. Must come before looking at the state."""
+        if self._event.is_set():
+            self._event = anyio.Event()
+
+    def ring(self) -> None:
+        """Wake the waiter, now or at its next wait."""
+        self._event.set()
+
+    async def wait(self) -> None:
+        """Wait until rung."""
+        await self._event.wait()
+
+
+class Wakeups:
+    """Bells by topic. Everything here happens on the event loop."""
+
+    def __init__(self) -> None:
+        self._bells: dict[str, set[Bell]] = {}
+        self._ended = False
+
+    @contextmanager
+    def listening(self, topics: Sequence[str]) -> Iterator[Bell]:
+        """Hold a bell that rings for any of the topics."""
+        bell = Bell()
+        for topic in topics:
+            self._bells.setdefault(topic, set()).add(bell)
+        try:
+            yield bell
+        finally:
+            for topic in topics:
+                bells = self._bells[topic]
+                bells.discard(bell)
+                if not bells:
+                    del self._bells[topic]
+
+    def ring(self, topics: Iterable[str]) -> None:
+        """Wake everybody who waits for one of the topics."""
+        for topic in topics:
+            for bell in self._bells.get(topic, ()):
+                bell.ring()
+
+    def ring_all(self) -> None:
+        """Wake everybody: something changed, and nobody knows what."""
+        self.ring(tuple(self._bells))
+
+    def end(self) -> None:
+        """Let every present and future wait return at once."""
+        self._ended = True
+        self.ring_all()
+
+    async def wait_until(
+        self, topics: Sequence[str], look: Callable[[], Awaitable[T | None]], seconds: float
+    ) -> T | None:
+        """Look, wait, look again: see :meth:`aipm_core.store.port.Store.wait_until`."""
+        deadline = anyio.current_time() + seconds
+        with self.listening(topics) as bell:
+            while True:
+                bell.arm()
+                if (found := await look()) is not None:
+                    return found
+                if self._ended:
+                    return None
+                with anyio.move_on_at(deadline) as patience:
+                    await bell.wait()
+                if patience.cancelled_caught:
+                    return None

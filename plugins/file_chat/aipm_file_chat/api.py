@@ -1,0 +1,89 @@
+"""What other plugins may know about chat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from aipm_core import Json, Reader, ServiceKey, Session, Tx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message. ``seq`` grows by commit order and is what read state is kept by."""
+
+    seq: int
+    id: str
+    project_id: str
+    sender_id: str
+    receiver_id: str
+    content: str
+    created_at: str
+    related_task_id: str | None = None
+    conversation_id: str | None = None
+
+
+class MessageObserver(Protocol):
+    """A plugin that looks at messages as they are stored."""
+
+    async def stored(self, tx: Tx, message: Message) -> None:
+        """React inside the transaction that stores the message."""
+        ...
+
+
+class PendingExtra(Protocol):
+    """A plugin that adds fields to the reply of ``get_pending_messages``."""
+
+    async def fields(self, tx: Tx, session: Session) -> Mapping[str, Json]:
+        """Return the fields, inside the transaction that marks the messages read."""
+        ...
+
+
+class Chat(Protocol):
+    """Messages between the members of a project."""
+
+    async def check(self, project_id: str, sender_id: str, receiver_id: str, content: str) -> None:
+        """Raise the ``CallError`` that sending this would get, before anything is written."""
+        ...
+
+    async def store(
+        self,
+        tx: Tx,
+        *,
+        project_id: str,
+        sender_id: str,
+        receiver_id: str,
+        content: str,
+        related_task_id: str | None = None,
+        conversation_id: str | None = None,
+    ) -> Message:
+        """Store a checked message in the caller's transaction; observers and inbox included."""
+        ...
+
+    async def write_out(self) -> None:
+        """After that transaction: put what is stored into the chat files."""
+        ...
+
+    async def newest_received(self, db: Reader, project_id: str, agent_id: str) -> Message | None:
+        """Return the newest message an agent got from somebody else."""
+        ...
+
+    async def of_conversation(self, db: Reader, conversation_id: str) -> list[Message]:
+        """Return the messages of one conversation, oldest first."""
+        ...
+
+    async def unread(self, db: Reader, project_id: str, agent_id: str) -> int:
+        """Count an agent's unread messages."""
+        ...
+
+    def observe(self, observer: MessageObserver) -> None:
+        """Show every stored message to an observer. Call it in a plugin's constructor."""
+        ...
+
+    def extend_pending(self, extra: PendingExtra) -> None:
+        """Add fields to ``get_pending_messages``. Call it in a plugin's constructor."""
+        ...
+
+
+CHAT = ServiceKey[Chat]("file_chat.chat")

@@ -1,0 +1,1 @@
+"""Projects, agents, passkeys, and the sessions agents work in."""

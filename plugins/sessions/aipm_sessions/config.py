@@ -1,0 +1,16 @@
+"""Settings of this plugin: ``[plugins.sessions]``."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from aipm_core import PluginConfig
+
+
+class SessionsConfig(PluginConfig):
+    """How long sessions live, and how often a login may fail."""
+
+    idle_seconds: float = Field(default=3600, gt=0)
+    hard_seconds: float = Field(default=86_400, gt=0)
+    ui_token_days: float = Field(default=30, gt=0)
+    failed_logins_per_minute: int = Field(default=5, ge=1)

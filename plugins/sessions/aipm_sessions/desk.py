@@ -1,0 +1,177 @@
+"""Opens, recognises and ends sessions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+
+import anyio
+
+from aipm_core import Json, PluginContext, Reader, Row, Session, Tx, background, new_id
+from aipm_core.models import Purpose
+from aipm_sessions.api import Agent, SessionInfo, SessionObserver
+from aipm_sessions.config import SessionsConfig
+from aipm_sessions.credentials import new_secret, token_hash
+
+_FLUSH = 2.0  # seconds; a touch lost in a crash costs that much of a session's idle time
+_SELECT = (
+    "select s.*, a.name, a.kind, a.role from sessions s join agents a on a.id = s.agent_id "
+    "where s.ended_at is null and "
+)
+
+
+class Desk:
+    """Sessions of this store. The time of the last call is written in batches, not per call."""
+
+    def __init__(self, ctx: PluginContext[SessionsConfig]) -> None:
+        self._ctx = ctx
+        self._config = ctx.config
+        self._observers: list[SessionObserver] = []
+        self._touched: dict[str, float] = {}
+
+    def observe(self, observer: SessionObserver) -> None:
+        """Tell an observer about sessions from now on."""
+        self._observers.append(observer)
+
+    async def resolve(self, token: str) -> Session | None:
+        """Say whose session a token is; the answer keeps the session alive."""
+        row = await self._ctx.store.one(_SELECT + "s.token_hash = ?", token_hash(token))
+        if row is None or self._expired(row):
+            return None
+        self._touched[row["id"]] = self._ctx.clock()
+        return _session(row)
+
+    async def purpose_for(self, tx: Tx, agent_id: str, project_id: str) -> Purpose:
+        """Choose a purpose for an agent that named none."""
+        for observer in self._observers:
+            if (purpose := await observer.purpose_for(tx, agent_id, project_id)) is not None:
+                return purpose
+        return "chat"
+
+    async def open(
+        self, tx: Tx, agent: Agent, project_id: str, purpose: Purpose
+    ) -> tuple[Session, str]:
+        """Open a session; return it and its token."""
+        session, token, _ = await self.open_with_extras(tx, agent, project_id, purpose)
+        return session, token
+
+    async def open_with_extras(
+        self, tx: Tx, agent: Agent, project_id: str, purpose: Purpose
+    ) -> tuple[Session, str, Mapping[str, Json]]:
+        """Open a session; also return what the observers add to the reply."""
+        token, now = new_secret("aipm_st_"), self._ctx.clock()
+        session = Session(
+            id=new_id("ses"),
+            agent_id=agent.id,
+            project_id=project_id,
+            purpose=purpose,
+            role=agent.role,
+            kind=agent.kind,
+            agent_name=agent.name,
+        )
+        await tx.run(
+            "insert into sessions (id, token_hash, agent_id, project_id, purpose, created_at, "
+            "last_seen, ends_at) values (?, ?, ?, ?, ?, ?, ?, ?)",
+            *(session.id, token_hash(token), agent.id, project_id, purpose),
+            *(self._ctx.now(), now, now + self._config.hard_seconds),
+        )
+        extras: dict[str, Json] = {}
+        for observer in self._observers:
+            extras |= await observer.opened(tx, session)
+        tx.wake(f"sessions:{project_id}")
+        return session, token, extras
+
+    async def close(self, tx: Tx, session_id: str, reason: str = "expired") -> bool:
+        """End a session and tell the observers."""
+        row = await tx.one(_SELECT + "s.id = ?", session_id)
+        if row is None:
+            return False
+        await tx.run(
+            "update sessions set ended_at = ?, end_reason = ? where id = ?",
+            *(self._ctx.now(), reason, session_id),
+        )
+        for observer in self._observers:
+            await observer.closed(tx, _session(row), reason)
+        tx.wake(f"sessions:{row['project_id']}")
+        return True
+
+    async def find(self, db: Reader, session_id: str) -> SessionInfo | None:
+        """Find a session that has not ended."""
+        row = await db.one(_SELECT + "s.id = ?", session_id)
+        return None if row is None or self._expired(row) else self._info(row)
+
+    async def live(self, db: Reader, project_id: str | None = None) -> list[SessionInfo]:
+        """List sessions that have not ended, newest first."""
+        rows = await db.all(
+            _SELECT + "(? is null or s.project_id = ?) order by s.created_at desc limit 1000",
+            *(project_id, project_id),
+        )
+        return [self._info(row) for row in rows if not self._expired(row)]
+
+    def seen(self, session_id: str) -> None:
+        """Note that a session is alive."""
+        self._touched[session_id] = self._ctx.clock()
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncGenerator[None]:
+        """Write touches and end expired sessions while the runtime lives."""
+        async with background(sessions_upkeep=self._upkeep()):
+            yield
+        await self._flush()
+
+    async def _upkeep(self) -> None:
+        while True:
+            await anyio.sleep(min(_FLUSH, self._config.idle_seconds / 4))
+            await self._flush()
+            await self._sweep()
+
+    async def _flush(self) -> None:
+        touched, self._touched = self._touched, {}
+        if not touched:
+            return
+
+        async def write(tx: Tx) -> None:
+            for session_id, moment in touched.items():
+                await tx.run(
+                    "update sessions set last_seen = ? where id = ? and last_seen < ?",
+                    *(moment, session_id, moment),
+                )
+
+        await self._ctx.store.write(write)
+
+    async def _sweep(self) -> None:
+        """End what has expired, so that observers learn of it."""
+        now = self._ctx.clock()
+        rows = await self._ctx.store.all(
+            "select id from sessions where ended_at is null and (ends_at <= ? or last_seen <= ?) "
+            "limit 200",
+            *(now, now - self._config.idle_seconds),
+        )
+        for row in rows:
+            if row["id"] not in self._touched:
+                await self._ctx.store.write(partial(self.close, session_id=row["id"]))
+
+    def _expired(self, row: Row) -> bool:
+        now = self._ctx.clock()
+        return bool(now >= row["ends_at"] or now >= self._last(row) + self._config.idle_seconds)
+
+    def _last(self, row: Row) -> float:
+        return max(float(row["last_seen"]), self._touched.get(row["id"], 0.0))
+
+    def _info(self, row: Row) -> SessionInfo:
+        return SessionInfo(
+            session=_session(row), created_at=row["created_at"], last_seen=self._last(row)
+        )
+
+
+def _session(row: Row) -> Session:
+    return Session(
+        id=row["id"],
+        agent_id=row["agent_id"],
+        project_id=row["project_id"],
+        purpose=row["purpose"],
+        role=row["role"],
+        kind=row["kind"],
+        agent_name=row["name"],
+    )

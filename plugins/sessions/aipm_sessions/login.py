@@ -1,0 +1,96 @@
+"""The ``authenticate`` and ``logout`` tools."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from aipm_core import Arguments, Call, Json, NoArguments, PluginContext, Row, Tx, is_name, new_id
+from aipm_core.models import Purpose
+from aipm_sessions.config import SessionsConfig
+from aipm_sessions.credentials import PasskeyChecker
+from aipm_sessions.desk import Desk
+from aipm_sessions.directory import SqlDirectory
+
+_MINUTE = 60.0
+
+
+class Authenticate(Arguments):
+    """Arguments of ``authenticate``."""
+
+    agent_id: str = Field(max_length=200)
+    passkey: str = Field(max_length=1000)
+    project_id: str = Field(max_length=200)
+    purpose: Purpose | None = None
+
+
+class Login:
+    """Checks passkeys. Unknown agent, wrong passkey and foreign project get one answer."""
+
+    def __init__(
+        self,
+        ctx: PluginContext[SessionsConfig],
+        desk: Desk,
+        directory: SqlDirectory,
+        passkeys: PasskeyChecker,
+    ) -> None:
+        self._ctx = ctx
+        self._desk = desk
+        self._directory = directory
+        self._passkeys = passkeys
+
+    async def authenticate(self, call: Call, args: Authenticate) -> Json:
+        """Open a session."""
+        attempt = await self._ctx.store.write(lambda tx: self._count(tx, args.agent_id))
+        if attempt is None:
+            raise self._ctx.refuse("rate_limited", 429)
+        row = await self._candidate(args)
+        fits = await self._passkeys.fits(args.passkey, row["passkey_hash"] if row else None)
+        if not fits or row is None or not row["member"]:
+            raise self._ctx.refuse("invalid_credentials", 401)
+        return await self._ctx.store.write(lambda tx: self._open(tx, args, attempt))
+
+    async def logout(self, call: Call, args: NoArguments) -> Json:
+        """End this session."""
+        await self._ctx.store.write(lambda tx: self._desk.close(tx, call.caller.id, "logout"))
+        return {"success": True}
+
+    async def _candidate(self, args: Authenticate) -> Row | None:
+        if not is_name(args.agent_id):
+            return None
+        return await self._ctx.store.one(
+            "select a.passkey_hash, p.agent_id is not null as member from agents a "
+            "left join project_agents p on p.agent_id = a.id and p.project_id = ? where a.id = ?",
+            *(args.project_id, args.agent_id),
+        )
+
+    async def _count(self, tx: Tx, agent_id: str) -> str | None:
+        """Note an attempt before it is checked, so that parallel ones cannot slip through."""
+        since = self._ctx.clock() - _MINUTE
+        await tx.run("delete from login_attempts where at < ?", since)
+        row = await tx.one("select count(*) as n from login_attempts where agent_id = ?", agent_id)
+        if row is not None and row["n"] >= self._ctx.config.failed_logins_per_minute:
+            return None
+        attempt = new_id("try")
+        await tx.run(
+            "insert into login_attempts (id, agent_id, at) values (?, ?, ?)",
+            *(attempt, agent_id, self._ctx.clock()),
+        )
+        return attempt
+
+    async def _open(self, tx: Tx, args: Authenticate, attempt: str) -> Json:
+        await tx.run("delete from login_attempts where id = ?", attempt)
+        agent = await self._directory.agent(tx, args.agent_id)
+        if agent is None:
+            raise self._ctx.refuse("invalid_credentials", 401)
+        purpose = args.purpose or await self._desk.purpose_for(tx, agent.id, args.project_id)
+        session, token, extras = await self._desk.open_with_extras(
+            tx, agent, args.project_id, purpose
+        )
+        return {
+            "session_token": token,
+            "expires_in": int(self._ctx.config.idle_seconds),
+            "purpose": session.purpose,
+            "agent_name": agent.name,
+            **extras,
+            "instruction": self._ctx.texts(f"instructions.{session.purpose}"),
+        }

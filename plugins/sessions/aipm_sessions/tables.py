@@ -1,0 +1,68 @@
+"""The tables of this plugin."""
+
+from __future__ import annotations
+
+from aipm_core import Migration
+
+MIGRATIONS = [
+    Migration(
+        name="0001_identity",
+        sql="""
+            create table projects (
+                id text primary key,
+                name text not null,
+                directory text,
+                created_at text not null
+            );
+            create table agents (
+                id text primary key,
+                name text not null,
+                kind text not null check (kind in ('ai', 'human')),
+                role text not null check (role in ('manager', 'worker')),
+                parent_id text references agents (id),
+                passkey_hash text not null,
+                created_at text not null
+            );
+            create table project_agents (
+                project_id text not null references projects (id),
+                agent_id text not null references agents (id),
+                primary key (project_id, agent_id)
+            );
+            create index project_agents_agent on project_agents (agent_id);
+        """,
+    ),
+    Migration(
+        name="0002_sessions",
+        sql="""
+            create table sessions (
+                id text primary key,
+                token_hash text not null unique,
+                agent_id text not null references agents (id),
+                project_id text not null references projects (id),
+                purpose text not null check (purpose in ('task', 'chat')),
+                created_at text not null,
+                last_seen real not null,
+                ends_at real not null,
+                ended_at text,
+                end_reason text
+            );
+            create index sessions_live on sessions (project_id, agent_id, purpose)
+                where ended_at is null;
+            create index sessions_ended on sessions (ended_at) where ended_at is not null;
+            create table ui_tokens (
+                id text primary key,
+                token_hash text not null unique,
+                agent_id text not null references agents (id),
+                created_at text not null,
+                expires_at real not null,
+                revoked_at text
+            );
+            create table login_attempts (
+                id text primary key,
+                agent_id text not null,
+                at real not null
+            );
+            create index login_attempts_agent on login_attempts (agent_id, at);
+        """,
+    ),
+]

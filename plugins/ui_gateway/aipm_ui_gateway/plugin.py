@@ -1,0 +1,9 @@
+"""(in the making)"""
+
+from __future__ import annotations
+
+from aipm_core import Plugin
+
+
+class UiGateway(Plugin):
+    """(in the making)"""
