@@ -1,0 +1,267 @@
+"""Who gets in, for how long, and what they may see."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from aipm_sessions.api import DIRECTORY, PEOPLE, SESSION_DESK
+from aipm_sessions.plugin import REGISTRY, Sessions
+
+from aipm_core import CallError, Reply
+from aipm_core.testing import TestRuntime, running
+
+
+class Watch:
+    """A clock that only moves when told."""
+
+    def __init__(self) -> None:
+        self.time = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+class Office:
+    """A runtime with a project, a worker and a manager."""
+
+    def __init__(self, aipm: TestRuntime, watch: Watch) -> None:
+        self.aipm = aipm
+        self.watch = watch
+        self.passkeys: dict[str, str] = {}
+
+    async def log_in(self, agent: str = "worker", **more: Any) -> Reply:
+        passkey = self.passkeys.get(agent, "aipm_pk_wrong")
+        arguments = {"agent_id": agent, "passkey": passkey, "project_id": "p", **more}
+        return await self.aipm.call("authenticate", None, **arguments)
+
+    async def token(self, agent: str = "worker", purpose: str = "task") -> str:
+        return str((await self.log_in(agent, purpose=purpose)).result["session_token"])
+
+    async def code(self, tool: str, token: str) -> str | None:
+        reply = await self.aipm.call_with_token(tool, token)
+        return reply.error.code if reply.error else None
+
+
+@asynccontextmanager
+async def office(data_dir: Path | None = None, **config: Any) -> AsyncGenerator[Office]:
+    watch = Watch()
+    async with running(Sessions, data_dir=data_dir, clock=watch, sessions=config) as aipm:
+        made = Office(aipm, watch)
+        registry = aipm.runtime.services.use(REGISTRY)
+        await registry.add_project("p", "P", None)
+        await registry.add_project("other", "Other", None)
+        for agent, role in (("boss", "manager"), ("worker", "worker")):
+            _, made.passkeys[agent] = await registry.add_agent(
+                agent,
+                project_id="p",
+                name=agent.title(),
+                kind="ai",
+                role=role,  # type: ignore[arg-type]
+                parent="boss" if agent == "worker" else None,
+            )
+        yield made
+
+
+async def test_authenticate_opens_a_session_that_works() -> None:
+    async with office() as here:
+        reply = await here.log_in(purpose="task")
+        result = reply.result
+        assert set(result) == {
+            "session_token",
+            "expires_in",
+            "purpose",
+            "agent_name",
+            "instruction",
+        }
+        assert (result["purpose"], result["agent_name"]) == ("task", "Worker")
+        assert result["expires_in"] == 3600
+        assert "get_next_action" in result["instruction"]
+        assert await here.code("logout", result["session_token"]) is None
+
+
+async def test_without_a_purpose_it_is_chat() -> None:
+    async with office() as here:
+        assert (await here.log_in()).result["purpose"] == "chat"
+
+
+async def test_one_answer_for_every_wrong_login() -> None:
+    async with office() as here:
+        wrong = [
+            await here.log_in("worker", passkey="aipm_pk_guess"),
+            await here.log_in("nobody"),
+            await here.log_in("NOT AN ID"),
+            await here.log_in("worker", project_id="other"),
+            await here.log_in("boss", project_id="no-such"),
+        ]
+        assert len({reply.error for reply in wrong}) == 1
+        assert wrong[0].error is not None
+        assert (wrong[0].error.code, wrong[0].error.status) == ("invalid_credentials", 401)
+
+
+async def test_every_login_verifies_one_hash_whoever_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal timing, by counting the only slow step instead of measuring time."""
+    from aipm_sessions import credentials
+
+    checked: list[bool] = []
+    really = credentials._fits
+
+    def counting(passkey: str, stored: str | None) -> bool:
+        checked.append(stored is None)
+        return really(passkey, stored)
+
+    monkeypatch.setattr(credentials, "_fits", counting)
+    async with office() as here:
+        await here.log_in("worker", passkey="x")
+        await here.log_in("nobody")
+        await here.log_in("NOT AN ID")
+    assert checked == [False, True, True]
+
+
+async def test_the_sixth_failure_in_a_minute_is_rate_limited_even_with_the_right_passkey() -> None:
+    async with office() as here:
+        for _ in range(5):
+            assert (await here.log_in("worker", passkey="x")).error.code == "invalid_credentials"  # type: ignore[union-attr]
+        limited = await here.log_in("worker")
+        assert limited.error is not None
+        assert (limited.error.code, limited.error.status) == ("rate_limited", 429)
+        assert (await here.log_in("boss")).error is None
+        here.watch.time += 61
+        assert (await here.log_in("worker")).error is None
+
+
+async def test_parallel_guesses_do_not_slip_past_the_limit() -> None:
+    async with office() as here:
+        codes: list[str] = []
+
+        async def guess() -> None:
+            reply = await here.log_in("worker", passkey="x")
+            codes.append(reply.error.code if reply.error else "in")
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(20):
+                tasks.start_soon(guess)
+        assert sorted(codes) == ["invalid_credentials"] * 5 + ["rate_limited"] * 15
+
+
+async def test_successes_never_count_as_failures() -> None:
+    async with office() as here:
+        for _ in range(10):
+            assert (await here.log_in()).error is None
+
+
+async def test_use_keeps_a_session_alive_until_its_hard_end() -> None:
+    async with office(idle_seconds=100, hard_seconds=250) as here:
+        token = await here.token()
+        for _ in range(4):
+            here.watch.time += 60
+            assert await here.code("help", token) is None
+            session = await here.aipm.runtime.authenticate(token)
+            assert session is not None
+        here.watch.time += 60
+        assert await here.aipm.runtime.authenticate(token) is None
+
+
+async def test_an_idle_session_ends() -> None:
+    async with office(idle_seconds=100) as here:
+        token = await here.token()
+        here.watch.time += 101
+        assert await here.code("logout", token) == "session_invalid"
+
+
+async def test_logout_ends_this_session_and_no_other() -> None:
+    async with office() as here:
+        task, chat = await here.token(purpose="task"), await here.token(purpose="chat")
+        assert await here.code("logout", task) is None
+        assert await here.code("logout", task) == "session_invalid"
+        assert await here.aipm.runtime.authenticate(chat) is not None
+
+
+async def test_sessions_survive_a_restart(tmp_path: Path) -> None:
+    async with office(data_dir=tmp_path) as here:
+        token = await here.token()
+        watch = here.watch
+    async with running(Sessions, data_dir=tmp_path, clock=watch) as aipm:
+        session = await aipm.runtime.authenticate(token)
+    assert session is not None
+    assert (session.agent_id, session.project_id, session.purpose) == ("worker", "p", "task")
+
+
+async def test_help_tells_what_this_caller_may_use_and_why_not() -> None:
+    async with office() as here:
+        tools = (await here.aipm.call("help", None)).result["tools"]
+        available = {line["name"]: line["available"] for line in tools}
+        assert available == {"authenticate": True, "help": True, "logout": False}
+        assert "authenticate" in next(t["reason"] for t in tools if t["name"] == "logout")
+        token = await here.token()
+        reply = await here.aipm.call_with_token("help", token, tool_name="logout")
+        assert reply.result["available"] is True
+        assert reply.result["parameters"]["additionalProperties"] is False
+        unknown = await here.aipm.call("help", None, tool_name="nothing")
+        assert unknown.error is not None
+        assert unknown.error.code == "invalid_arguments"
+
+
+async def test_the_parent_chain_is_walked_and_a_circle_ends_it() -> None:
+    async with office() as here:
+        directory = here.aipm.runtime.services.use(DIRECTORY)
+        store = here.aipm.runtime.store
+        assert await directory.stands_above(store, "boss", "worker")
+        assert not await directory.stands_above(store, "worker", "boss")
+        assert not await directory.stands_above(store, "worker", "worker")
+        await store.write(
+            lambda tx: tx.run("update agents set parent_id = 'worker' where id = 'boss'")
+        )
+        assert not await directory.stands_above(store, "nobody", "worker")
+
+
+async def test_peoples_tokens_work_until_revoked_or_expired() -> None:
+    async with office(ui_token_days=1) as here:
+        services = here.aipm.runtime.services
+        registry, people = services.use(REGISTRY), services.use(PEOPLE)
+        await registry.add_agent(
+            "anna", project_id="p", name="Anna", kind="human", role="manager", parent=None
+        )
+        first, second = await registry.add_token("anna"), await registry.add_token("anna")
+        person = await people.whose(first["token"])
+        assert person is not None
+        assert (person.id, person.kind) == ("anna", "human")
+        await registry.revoke_token(first["id"])
+        assert await people.whose(first["token"]) is None
+        assert await people.whose(second["token"]) is not None
+        here.watch.time += 86_401
+        assert await people.whose(second["token"]) is None
+        with pytest.raises(CallError, match="is not a human"):
+            await registry.add_token("worker")
+        assert await here.code("logout", second["token"]) == "session_invalid"
+
+
+async def test_ended_sessions_are_told_to_observers_with_their_reason() -> None:
+    ended: list[tuple[str, str]] = []
+
+    class Observer:
+        async def purpose_for(self, tx: Any, agent_id: str, project_id: str) -> Any:
+            return "task"
+
+        async def opened(self, tx: Any, session: Any) -> dict[str, Any]:
+            return {"task_id": "tsk_1"}
+
+        async def closed(self, tx: Any, session: Any, reason: str) -> None:
+            ended.append((session.agent_id, reason))
+
+    async with office(idle_seconds=0.4) as here:
+        here.aipm.runtime.services.use(SESSION_DESK).observe(Observer())
+        reply = await here.log_in()
+        assert (reply.result["purpose"], reply.result["task_id"]) == ("task", "tsk_1")
+        await here.code("logout", reply.result["session_token"])
+        await here.log_in("boss")
+        here.watch.time += 1
+        with anyio.fail_after(5):
+            await here.aipm.runtime.store.wait_until(("sessions:p",), lambda: _when(ended, 2), 5)
+    assert ended == [("worker", "logout"), ("boss", "expired")]
+
+
+async def _when(ended: list[tuple[str, str]], count: int) -> bool | None:
+    return True if len(ended) >= count else None

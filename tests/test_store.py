@@ -1,0 +1,205 @@
+"""The conformance suite of the store port. Every engine must pass it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from aipm_core.store import Engine, Migration, Store, Tx, make_store
+
+MIGRATIONS = [
+    Migration(name="0001", sql="create table things (id integer primary key, name text not null);")
+]
+Open = Callable[[], AbstractAsyncContextManager[Engine]]
+
+
+@pytest.fixture(params=["sqlite"])
+def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
+    """Give a function that opens one more store on the same data, as another process would."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncGenerator[Engine]:
+        engine = make_store(request.param, tmp_path / "data")
+        async with engine.opened({"test": MIGRATIONS}):
+            yield engine
+
+    return opened
+
+
+async def add(tx: Tx, name: str) -> int:
+    await tx.run("insert into things (name) values (?)", name)
+    tx.wake("things")
+    row = await tx.one("select count(*) as n from things")
+    return int(row["n"]) if row else 0
+
+
+async def names(store: Store) -> list[str]:
+    return [row["name"] for row in await store.all("select name from things order by id")]
+
+
+async def test_a_unit_returns_its_result_after_its_commit(opening: Open) -> None:
+    async with opening() as store:
+        assert await store.write(lambda tx: add(tx, "a")) == 1
+        assert await names(store) == ["a"]
+        assert await store.one("select 1 from things where name = ?", "b") is None
+
+
+async def test_a_failing_unit_takes_back_its_own_changes_only(opening: Open) -> None:
+    async def failing(tx: Tx) -> None:
+        await add(tx, "lost")
+        raise ValueError("no")
+
+    async def fail(store: Store) -> None:
+        with pytest.raises(ValueError, match="no"):
+            await store.write(failing)
+
+    async with opening() as store, anyio.create_task_group() as tasks:
+        for number in range(20):
+            tasks.start_soon(store.write, partial(add, name=str(number)))
+            tasks.start_soon(fail, store)
+    async with opening() as store:
+        assert sorted(await names(store), key=int) == [str(n) for n in range(20)]
+
+
+async def test_a_failing_unit_wakes_nobody(opening: Open) -> None:
+    async def failing(tx: Tx) -> None:
+        tx.wake("things")
+        raise ValueError("no")
+
+    looks = 0
+
+    async def look() -> None:
+        nonlocal looks
+        looks += 1
+
+    async with opening() as store:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(store.wait_until, ("things",), look, 0.2)
+            with pytest.raises(ValueError, match="no"):
+                await store.write(failing)
+        assert looks == 1
+
+
+async def test_readers_cannot_write(opening: Open) -> None:
+    async with opening() as store:
+        with pytest.raises(Exception, match=r"readonly|read-only"):
+            await store.all("insert into things (name) values ('x') returning id")
+        assert await names(store) == []
+
+
+async def test_a_unit_may_await_its_transaction_only(opening: Open) -> None:
+    async def waiting(tx: Tx) -> None:
+        await add(tx, "x")
+        await asyncio.sleep(0)
+
+    async with opening() as store:
+        with pytest.raises(RuntimeError, match="nothing else"):
+            await store.write(waiting)
+        assert await names(store) == []
+
+
+async def test_long_reads_run_beside_the_loop(opening: Open) -> None:
+    async with opening() as store:
+        await store.write(lambda tx: add(tx, "a"))
+        assert [row["name"] for row in await store.scan("select * from things")] == ["a"]
+
+
+async def test_a_waiter_is_woken_by_a_write_in_this_process(opening: Open) -> None:
+    async with opening() as store:
+        await is_woken_by(store, store)
+
+
+async def test_a_waiter_is_woken_by_a_write_of_another(opening: Open) -> None:
+    async with opening() as waiting, opening() as writing:
+        await is_woken_by(waiting, writing)
+
+
+async def is_woken_by(waiting: Store, writing: Store) -> None:
+    looked = anyio.Event()
+    found: list[str] | None = None
+
+    async def look() -> list[str] | None:
+        looked.set()
+        return await names(waiting) or None
+
+    async def wait() -> None:
+        nonlocal found
+        # Longer than the safety look: only a real wake-up ends this in time.
+        found = await waiting.wait_until(("other", "things"), look, 30)
+
+    with anyio.fail_after(1.5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait)
+            await looked.wait()
+            await writing.write(lambda tx: add(tx, "news"))
+    assert found == ["news"]
+
+
+async def test_what_is_there_already_is_found_without_waiting(opening: Open) -> None:
+    async def look() -> str:
+        return "here"
+
+    async with opening() as store:
+        assert await store.wait_until(("things",), look, 0) == "here"
+
+
+async def never() -> str | None:
+    return None
+
+
+async def test_a_wait_ends_empty_handed_after_its_time(opening: Open) -> None:
+    async with opening() as store:
+        assert await store.wait_until(("things",), never, 0.01) is None
+
+
+async def test_a_stop_ends_every_wait(opening: Open) -> None:
+    async with opening() as store:
+        with anyio.fail_after(2):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(10):
+                    tasks.start_soon(store.wait_until, ("things",), never, 60)
+                await anyio.lowlevel.checkpoint()
+                store.end_waits()
+                assert await store.wait_until(("things",), never, 60) is None
+
+
+async def test_two_stores_on_one_place_see_and_keep_each_others_writes(opening: Open) -> None:
+    async def fill(store: Store, mark: str) -> None:
+        for number in range(50):
+            await store.write(partial(add, name=f"{mark}{number}"))
+
+    async with opening() as one, opening() as other:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(fill, one, "a")
+            tasks.start_soon(fill, other, "b")
+        wanted = sorted([f"a{n}" for n in range(50)] + [f"b{n}" for n in range(50)])
+        assert sorted(await names(one)) == sorted(await names(other)) == wanted
+
+
+async def test_a_step_is_applied_once_and_new_ones_are_added(tmp_path: Path) -> None:
+    more = [*MIGRATIONS, Migration(name="0002", sql="alter table things add column size integer;")]
+    for steps in (MIGRATIONS, MIGRATIONS, more, more):
+        engine = make_store("sqlite", tmp_path)
+        async with engine.opened({"test": steps}):
+            await engine.write(lambda tx: add(tx, "a"))
+    assert engine is not None
+    async with engine.opened({"test": more}):
+        assert await engine.one("select size from things") is not None
+
+
+async def test_a_failing_step_leaves_nothing_behind(tmp_path: Path) -> None:
+    bad = [
+        Migration(name="0001", sql="create table half (id integer); insert into none values (1);")
+    ]
+    engine = make_store("sqlite", tmp_path)
+    with pytest.raises(Exception, match="none"):
+        async with engine.opened({"test": bad}):
+            pass
+    good = [Migration(name="0001", sql="create table half (id integer);")]
+    async with engine.opened({"test": good}):
+        assert await engine.all("select * from half") == []
