@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,13 +25,14 @@ def compile_pipeline(
     core_texts: Texts,
     plugin_texts: Mapping[str, Texts],
     missing: Callable[[str], CallError],
+    own_gates: Sequence[Owned[Gate]] = (),
 ) -> Pipeline:
     """Put together what the plugins gave."""
     steps = ask(manager, "aipm_response_middleware", ResponseMiddleware)
     return Pipeline(
         tools=_register(ask(manager, "aipm_tools", Tool), core_texts, plugin_texts, manager),
         authenticators=ask(manager, "aipm_authenticators", Authenticator),
-        gates=ask(manager, "aipm_gates", Gate),
+        gates=[*own_gates, *ask(manager, "aipm_gates", Gate)],
         authorizers=ask(manager, "aipm_authorizers", Authorizer),
         middleware=sorted(steps, key=lambda step: step.record.phase),
         texts=core_texts,

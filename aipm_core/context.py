@@ -13,6 +13,7 @@ from aipm_core.clock import Clock, iso
 from aipm_core.contributions import Gateway
 from aipm_core.errors import CallError
 from aipm_core.events import EventLog
+from aipm_core.meter import Meter
 from aipm_core.services import ServiceBoard, ServiceKey
 from aipm_core.store import Store
 from aipm_core.texts import Locale, Texts
@@ -47,6 +48,7 @@ class PluginContext(Generic[C]):
     events: EventLog
     services: ServiceBoard
     gateway: Gateway
+    meter: Meter
     clock: Clock
     data_dir: Path
 

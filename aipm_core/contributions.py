@@ -157,10 +157,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthCheck:
-    """A question ``aipm doctor`` asks."""
+    """A question ``aipm doctor`` asks; with ``repair``, also what ``aipm doctor --<flag>`` does."""
 
     name: str
     check: Callable[[], Coroutine[Any, Any, Finding]]
+    repair: Callable[[], Coroutine[Any, Any, Finding]] | None = None
+    flag: str = ""
     deadline: float = 30.0
 
 

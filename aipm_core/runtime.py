@@ -18,6 +18,7 @@ from aipm_core.config import Settings
 from aipm_core.context import PluginClass, PluginContext
 from aipm_core.contributions import (
     EventSink,
+    Gate,
     HealthCheck,
     Lifespan,
     Owned,
@@ -27,7 +28,9 @@ from aipm_core.contributions import (
 )
 from aipm_core.errors import CallError, PluginError, StartupError, ToolNotFound
 from aipm_core.events import EventLog
+from aipm_core.meter import Meter
 from aipm_core.models import Reply, Request, Session, StoredEvent
+from aipm_core.pace import Pace
 from aipm_core.pipeline import Pipeline, Registered
 from aipm_core.plugins import discovery
 from aipm_core.plugins.asking import ask
@@ -53,6 +56,7 @@ class Runtime:
         self.settings = settings
         self.clock = clock
         self.services = ServiceBoard()
+        self.meter = Meter()
         self.texts = Texts.load(CORE, settings.locale)
         self.engine = make_store(settings.store.url, settings.data_dir)
         self.events = EventLog(self.engine, clock)
@@ -65,7 +69,9 @@ class Runtime:
 
     async def call(self, request: Request) -> Reply:
         """Carry one request through the pipeline."""
-        return await self.pipeline(request)
+        reply = await self.pipeline(request)
+        self.meter.count("calls", (("outcome", _outcome(reply)),))
+        return reply
 
     async def authenticate(self, credential: str) -> Session | None:
         """Say whose session a credential is."""
@@ -110,6 +116,7 @@ class Runtime:
             events=self.events,
             services=self.services,
             gateway=self,
+            meter=self.meter,
             clock=self.clock,
             data_dir=self.settings.data_dir,
         )
@@ -128,7 +135,7 @@ async def open_runtime(
     runtime = Runtime(settings, clock)
     manager = build(classes, settings, runtime.context)
     runtime.pipeline = compile_pipeline(
-        manager, runtime.texts, runtime.plugin_texts, _missing(runtime, choices)
+        manager, runtime.texts, runtime.plugin_texts, _missing(runtime, choices), _pace(runtime)
     )
     runtime.routes = ask(manager, "aipm_routes", Route)
     runtime.transports = ask(manager, "aipm_transports", Transport)
@@ -137,6 +144,19 @@ async def open_runtime(
         await lives.enter_async_context(runtime.engine.opened(_migrations(manager)))
         await _start(manager, runtime, lives)
         yield runtime
+
+
+def _outcome(reply: Reply) -> str:
+    if reply.replaced is not None:
+        return "replaced"
+    return reply.error.code if reply.error else "ok"
+
+
+def _pace(runtime: Runtime) -> list[Owned[Gate]]:
+    limit = runtime.settings.server.max_calls_per_second
+    if not limit:
+        return []
+    return [Owned(CORE, Pace(limit, runtime.texts, runtime.clock).gate())]
 
 
 def _migrations(manager: pluggy.PluginManager) -> dict[str, list[Migration]]:

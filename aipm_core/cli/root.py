@@ -66,17 +66,30 @@ def run(argv: list[str] | None) -> int:
     """Run the command line; every foreseen failure is one sentence on stderr."""
     try:
         result = get_command(app).main(args=argv, prog_name="aipm", standalone_mode=False)
-    except StartupError as error:
-        return _fail(str(error), error.exit_code)
-    except CallError as error:
-        return _fail(str(error), _EXIT_CODES.get(error.status, 1))
-    except typer.Exit as exit_:
-        return int(exit_.exit_code)
-    except (typer.Abort, KeyboardInterrupt):
-        return _fail("stopped", 130)
     except ClickException as error:
         return _usage(error)
+    except typer.Exit as exit_:
+        return int(exit_.exit_code)
+    except (Exception, KeyboardInterrupt) as error:
+        failure = _foreseen(error)
+        if failure is None:
+            raise
+        return _fail(*failure)
     return result if isinstance(result, int) else 0
+
+
+def _foreseen(error: BaseException) -> tuple[str, int] | None:
+    """Return the sentence and the exit code of a failure that is nobody's bug."""
+    match error:
+        case StartupError():
+            return str(error), error.exit_code
+        case CallError():
+            return str(error), _EXIT_CODES.get(error.status, 1)
+        case typer.Abort() | KeyboardInterrupt():
+            return "stopped", 130
+    if type(error).__module__ == "sqlite3":
+        return f"the store failed: {error}; `aipm doctor` tells more", 1
+    return None
 
 
 def _usage(error: Any) -> int:  # noqa: ANN401

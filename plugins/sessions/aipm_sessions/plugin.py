@@ -12,6 +12,7 @@ from aipm_core import (
     Migration,
     Plugin,
     PluginContext,
+    Route,
     ServiceKey,
     hookimpl,
     tool,
@@ -24,6 +25,7 @@ from aipm_sessions.desk import Desk
 from aipm_sessions.directory import SqlDirectory
 from aipm_sessions.guide import Guide
 from aipm_sessions.login import Login
+from aipm_sessions.metrics_route import MetricsRoute
 from aipm_sessions.people import UiTokens
 from aipm_sessions.registry import Registry
 from aipm_sessions.tables import MIGRATIONS
@@ -46,7 +48,9 @@ class Sessions(Plugin[SessionsConfig]):
         self._guide = Guide(ctx)
         ctx.services.provide(DIRECTORY, directory)
         ctx.services.provide(SESSION_DESK, self._desk)
-        ctx.services.provide(PEOPLE, UiTokens(ctx, directory))
+        people = UiTokens(ctx, directory)
+        self._metrics = MetricsRoute(ctx, people)
+        ctx.services.provide(PEOPLE, people)
         ctx.services.provide(WORK_BOARD, Work())
         ctx.services.provide(GUIDANCE, StandingTexts())
         ctx.services.provide(DECISIONS, Decisions())
@@ -73,3 +77,8 @@ class Sessions(Plugin[SessionsConfig]):
     def aipm_lifespan(self) -> Iterable[Lifespan]:
         """Keep sessions alive that are used, and end those that are not."""
         yield Lifespan(name="session_upkeep", open=self._desk.lifespan)
+
+    @hookimpl
+    def aipm_routes(self) -> Iterable[Route]:
+        """Show the numbers to whoever has a token."""
+        yield Route(path="/metrics", build=self._metrics.build)

@@ -1,0 +1,61 @@
+"""``aipm doctor``: is everything all right, and what to run next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aipm_core.commands import AsJson, Config, say, show
+
+if TYPE_CHECKING:
+    from aipm_core.contributions import Finding
+
+_MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command("doctor", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def doctor(
+    ctx: typer.Context,
+    config: Config = None,
+    as_json: AsJson = False,
+    list_repairs: Annotated[
+        bool, typer.Option("--repairs", help="List what can be repaired.")
+    ] = False,
+) -> None:
+    """Check settings, store, permissions, plugins and port; say what to run next.
+
+    Plugins add repairs: `aipm doctor --rebuild-chat`; `--repairs` lists them.
+    """
+    import anyio
+
+    from aipm_core import config as settings_file
+    from aipm_core import logs
+    from aipm_core.health import examine
+
+    logs.to_stderr()
+    settings = settings_file.load(config)
+    wanted = [argument.removeprefix("--") for argument in ctx.args]
+    findings = anyio.run(examine, settings, wanted, list_repairs)
+    rows = [_row(name, finding) for name, finding in findings]
+    show(rows, as_json=as_json, human=lambda: _print(rows))
+    if any(row["status"] == "fail" for row in rows):
+        raise typer.Exit(1)
+
+
+def _row(name: str, finding: Finding) -> dict[str, Any]:
+    return {
+        "name": name,
+        "status": finding.status,
+        "message": finding.message,
+        "next": finding.next,
+    }
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    width = max((len(row["name"]) for row in rows), default=0)
+    for row in rows:
+        say(f"{_MARKS[row['status']]} {row['name']:<{width}}  {row['message']}")
+        if row["next"]:
+            say(f"  {'':<{width}}  → {row['next']}")

@@ -1,0 +1,81 @@
+"""Health, numbers, limits and the doctor."""
+
+import sqlite3
+from pathlib import Path
+
+import httpx
+import pytest
+from aipm_sessions.plugin import Sessions
+
+from aipm_core.config import ServerSettings, Settings
+from aipm_core.models import Request
+from aipm_core.runtime import open_runtime
+from aipm_core.testing import CHAT, TASK
+from aipm_core.testkit import Install
+
+
+def test_metrics_need_a_token(tmp_path: Path) -> None:
+    install = Install.make(tmp_path)
+    install.run("project", "add", "p")
+    install.run("agent", "add", "anna", "--project", "p", "--type", "human")
+    token = install.json("token", "create", "--agent", "anna")["token"]
+    with install.up() as server:
+        url = f"{server.url}/metrics"
+        for headers in ({}, {"authorization": "Bearer x"}, {"authorization": f"Basic {token}"}):
+            assert httpx.get(url, headers=headers).status_code == 401
+        found = httpx.get(url, headers={"authorization": f"Bearer {token}"})
+        assert found.status_code == 200
+        assert found.headers["content-type"].startswith("text/plain")
+
+
+async def test_calls_are_counted_by_outcome(tmp_path: Path) -> None:
+    async with open_runtime(Settings(data_dir=tmp_path), {"sessions": Sessions}) as runtime:
+        await runtime.call(Request(tool="help"))
+        await runtime.call(Request(tool="logout"))
+        text = runtime.meter.text().decode()
+    assert 'aipm_calls_total{outcome="ok"} 1.0' in text
+    assert 'aipm_calls_total{outcome="authentication_required"} 1.0' in text
+
+
+async def test_a_session_may_be_held_to_a_pace(tmp_path: Path) -> None:
+    now = [1000.0]
+    settings = Settings(data_dir=tmp_path, server=ServerSettings(max_calls_per_second=2))
+    async with open_runtime(settings, {"sessions": Sessions}, lambda: now[0]) as runtime:
+
+        async def codes(count: int, session: object = TASK) -> list[str | None]:
+            replies = [
+                await runtime.call(Request(tool="help", session=session))  # type: ignore[arg-type]
+                for _ in range(count)
+            ]
+            return [reply.error.code if reply.error else None for reply in replies]
+
+        assert await codes(4) == [None, None, "rate_limited", "rate_limited"]
+        assert await codes(1, CHAT) == [None]
+        now[0] += 0.5
+        assert await codes(2) == [None, "rate_limited"]
+
+
+def test_doctor_finds_a_healthy_install_healthy(tmp_path: Path) -> None:
+    install = Install.make(tmp_path)
+    rows = {row["name"]: row["status"] for row in install.json("doctor")}
+    assert rows["settings"] == rows["data"] == rows["store"] == rows["plugins"] == "ok"
+
+
+def test_doctor_tells_of_a_damaged_store_and_fails(tmp_path: Path) -> None:
+    install = Install.make(tmp_path)
+    install.run("project", "add", "p")
+    database = tmp_path / ".aipm-data" / "aipm.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("pragma writable_schema = 1")
+        connection.execute("update sqlite_master set rootpage = 3 where name = 'projects'")
+    connection.close()
+    done = install.run("doctor", check=1)
+    assert "damaged" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [("doctor", "--rebuild-everything"), ("doctor", "--config", "x")]
+)
+def test_doctor_refuses_what_it_does_not_know(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = Install.make(tmp_path).run(*arguments, check=2)
+    assert done.stderr.count("\n") == 1
