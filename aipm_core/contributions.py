@@ -157,13 +157,13 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthCheck:
-    """A question ``aipm doctor`` asks; with ``repair``, also what ``aipm doctor --<flag>`` does."""
+    """A question ``aipm doctor`` asks; ``aipm doctor --<flag>`` runs ``repair`` as well."""
 
     name: str
     check: Callable[[], Coroutine[Any, Any, Finding]]
+    deadline: float = 30.0
     repair: Callable[[], Coroutine[Any, Any, Finding]] | None = None
     flag: str = ""
-    deadline: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
