@@ -87,9 +87,9 @@ class Pipeline:
 
     async def refusal(self, tool: AnyTool, session: Session | None) -> CallError | None:
         """Say why a caller may not use a tool, as far as the arguments play no part in it."""
-        if (refused := refusal_of(tool, session, self.texts)) is not None:
-            return refused
         call = Call(request=Request(tool=tool.name), tool=tool, session=session)
+        if (refused := await self._closed(call)) is not None:
+            return refused
         try:
             await self._authorize(call, static=True)
         except CallError as error:
@@ -127,10 +127,10 @@ class Pipeline:
         if registered is None:
             raise self.missing(request.tool)
         tool = registered.tool
-        refused = refusal_of(tool, session, self.texts)
+        call = Call(request=request, tool=tool, session=session)
+        refused = await self._closed(call)
         if refused is not None:
             raise invalid or refused
-        call = Call(request=request, tool=tool, session=session)
         await self._authorize(call, static=True)
         arguments = registered.parse(
             {key: value for key, value in request.arguments.items() if key != TOKEN}
@@ -139,6 +139,22 @@ class Pipeline:
         await self._authorize(call, static=False)
         result = await self._ask(registered.plugin, tool, tool.run(call, arguments))
         return Reply(result=_json(registered, result))
+
+    async def _closed(self, call: Call) -> CallError | None:
+        """Say why the tool's access closes it to the caller; ``None`` if it is open.
+
+        An authorizer that refuses for the same reason may know what to do instead: its text wins.
+        """
+        refused = refusal_of(call.tool, call.session, self.texts)
+        if refused is None or call.session is None:
+            return refused
+        try:
+            await self._authorize(call, static=True)
+        except CallError as error:
+            return error if error.code == refused.code else refused
+        except _Broken:
+            return refused
+        return refused
 
     async def _authorize(self, call: Call, *, static: bool) -> None:
         for owned in self.authorizers:
