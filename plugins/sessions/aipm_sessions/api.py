@@ -111,8 +111,10 @@ class SessionDesk(Protocol):
         """Find a session that has not ended."""
         ...
 
-    async def live(self, db: Reader, project_id: str | None = None) -> list[SessionInfo]:
-        """List sessions that have not ended, newest first."""
+    async def live(
+        self, db: Reader, project_id: str | None = None, agent_id: str | None = None
+    ) -> list[SessionInfo]:
+        """List sessions that have not ended, newest first, of one project or agent if named."""
         ...
 
     def seen(self, session_id: str) -> None:

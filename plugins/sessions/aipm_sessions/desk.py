@@ -101,11 +101,15 @@ class Desk:
         row = await db.one(_SELECT + "s.id = ?", session_id)
         return None if row is None or self._expired(row) else self._info(row)
 
-    async def live(self, db: Reader, project_id: str | None = None) -> list[SessionInfo]:
-        """List sessions that have not ended, newest first."""
+    async def live(
+        self, db: Reader, project_id: str | None = None, agent_id: str | None = None
+    ) -> list[SessionInfo]:
+        """List sessions that have not ended, newest first, of one project or agent if named."""
+        named = {"s.project_id = ?": project_id, "s.agent_id = ?": agent_id}
+        terms = [term for term, value in named.items() if value is not None]
         rows = await db.all(
-            _SELECT + "(? is null or s.project_id = ?) order by s.created_at desc limit 1000",
-            *(project_id, project_id),
+            _SELECT + " and ".join([*terms, "1 = 1"]) + " order by s.created_at desc limit 1000",
+            *(value for value in named.values() if value is not None),
         )
         return [self._info(row) for row in rows if not self._expired(row)]
 
