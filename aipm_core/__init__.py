@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         SessionInvalid,
         StartupError,
         ToolNotFound,
+        TooOld,
     )
     from aipm_core.hookspecs import hookimpl
     from aipm_core.ids import check_name, is_name, new_id
@@ -76,6 +77,7 @@ _HOMES = {
         "ReplyReplaced",
         "SessionInvalid",
         "StartupError",
+        "TooOld",
         "ToolNotFound",
     ),
     "hookspecs": ("hookimpl",),
@@ -132,6 +134,7 @@ __all__ = [
     "Store",
     "StoredEvent",
     "Texts",
+    "TooOld",
     "Tool",
     "ToolNotFound",
     "Transport",

@@ -115,6 +115,10 @@ class Gateway(Protocol):
         """Receive the events of one session, and system news."""
         ...
 
+    def news(self, after: int | None = None) -> AsyncIterator[StoredEvent]:
+        """Receive system news only."""
+        ...
+
 
 class Runs(Enum):
     """Which command opens a transport."""

@@ -9,6 +9,7 @@
   x CallError             one call is refused; becomes an error reply
     + AuthenticationRequired, SessionInvalid, PermissionDenied, ToolNotFound, InvalidArguments
   x ReplyReplaced         a gate puts a text in the place of the reply
+  x TooOld                a reader's place in the event log has been swept away
 """
 
 from __future__ import annotations
@@ -99,3 +100,7 @@ class ReplyReplaced(AipmError):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.text = text
+
+
+class TooOld(AipmError):
+    """The wanted place in the event log has been swept away: the reader must start anew."""

@@ -14,6 +14,7 @@ import orjson
 from aipm_core.clock import Clock, iso
 from aipm_core.contributions import EventSink
 from aipm_core.deadline import within
+from aipm_core.errors import TooOld
 from aipm_core.models import Event, StoredEvent
 from aipm_core.store import Migration, Row, Store, Tx
 
@@ -22,6 +23,7 @@ SYSTEM = ""  # the stream of system events; a session id is never empty
 ALL = "events"
 _PAGE = 200
 _PATIENCE = 3600.0
+_SWEPT_AT_ONCE = 500
 
 MIGRATIONS = [
     Migration(
@@ -43,10 +45,6 @@ MIGRATIONS = [
         },
     )
 ]
-
-
-class TooOld(Exception):
-    """The wanted place in the log has been swept away: the reader must start anew."""
 
 
 class EventLog:
@@ -78,25 +76,26 @@ class EventLog:
         )
         tx.wake(ALL, _topic(stream))
 
-    async def last_seq(self, session_id: str) -> int:
-        """Return the number of the newest event of a session."""
+    async def last_seq(self, session_id: str | None) -> int:
+        """Return the number of the newest event of a session, or of system news."""
         row = await self._store.one(
-            "select last_seq from event_streams where stream = ?", session_id
+            "select last_seq from event_streams where stream = ?", session_id or SYSTEM
         )
         return int(row["last_seq"]) if row else 0
 
     async def follow(self, session_id: str, after: int | None = None) -> AsyncIterator[StoredEvent]:
         """Yield a session's events after ``after`` (default: from now on), and system events.
 
-        Raises ``TooOld`` when events after that place are no longer kept.
+        Raises ``TooOld`` when events after that place are no longer kept, also for a reader that
+        fell so far behind. Ends when the program stops.
         """
         if not session_id:
             raise ValueError("a subscriber is bound to a session")
         own = await self.last_seq(session_id) if after is None else after
-        news = await self.last_seq(SYSTEM)
+        news = await self.last_seq(None)
         if after is not None:
             await self._check_kept(session_id, after)
-        while True:
+        while not self._store.ending:
             page = await self._store.wait_until(
                 (_topic(session_id), _topic(SYSTEM)),
                 lambda own=own, news=news: self._next(session_id, own, news),  # type: ignore[misc]
@@ -105,8 +104,23 @@ class EventLog:
             for row in page or ():
                 if row["stream"] == SYSTEM:
                     news = row["seq"]
+                elif row["seq"] != own + 1:
+                    raise TooOld(session_id)
                 else:
                     own = row["seq"]
+                yield _stored(row)
+
+    async def news(self, after: int | None = None) -> AsyncIterator[StoredEvent]:
+        """Yield system events only. Ends when the program stops."""
+        place = await self.last_seq(None) if after is None else after
+        while not self._store.ending:
+            page = await self._store.wait_until(
+                (_topic(SYSTEM),),
+                lambda place=place: self._news(place),  # type: ignore[misc]
+                _PATIENCE,
+            )
+            for row in page or ():
+                place = row["seq"]
                 yield _stored(row)
 
     async def _next(self, session_id: str, own: int, news: int) -> list[Row] | None:
@@ -115,6 +129,13 @@ class EventLog:
             "order by seq limit ?) union all select * from (select * from events "
             "where stream = ? and seq > ? order by seq limit ?) order by id",
             *(session_id, own, _PAGE, SYSTEM, news, _PAGE),
+        )
+        return rows or None
+
+    async def _news(self, place: int) -> list[Row] | None:
+        rows = await self._store.all(
+            "select * from events where stream = ? and seq > ? order by seq limit ?",
+            *(SYSTEM, place, _PAGE),
         )
         return rows or None
 
@@ -127,11 +148,18 @@ class EventLog:
         if after > last or after + 1 < oldest:
             raise TooOld(session_id)
 
+    async def sweep(self, *, before: float, keep: int) -> int:
+        """Forget events older than ``before`` and all but the last ``keep`` of each session.
+
+        A bounded number at a time, so that nobody waits for it; returns how many went.
+        """
+        return await self._store.write(lambda tx: _forget(tx, iso(before), keep))
+
     async def feed(self, sinks: Sequence[tuple[str, EventSink]]) -> None:
-        """Show every event of the store to the process-wide observers, for ever."""
+        """Show every event of the store to the process-wide observers until the program stops."""
         row = await self._store.one("select coalesce(max(id), 0) as last from events")
         last = row["last"] if row else 0
-        while True:
+        while not self._store.ending:
             page = await self._store.wait_until(
                 (ALL,),
                 lambda last=last: self._after(last),  # type: ignore[misc]
@@ -154,6 +182,27 @@ async def _show(plugin: str, sink: EventSink, event: Event) -> None:
         await within(sink.deadline, sink.send(event))
     except Exception:
         logger.exception("plugin %s: event sink %s failed", plugin, sink.name)
+
+
+async def _forget(tx: Tx, before: str, keep: int) -> int:
+    gone = await tx.run(
+        "delete from events where id in "
+        "(select id from events where created_at < ? order by created_at limit ?)",
+        *(before, _SWEPT_AT_ONCE),
+    )
+    long = await tx.all(
+        "select s.stream, s.last_seq from event_streams s where s.last_seq > ? and "
+        "exists (select 1 from events e where e.stream = s.stream and e.seq <= s.last_seq - ?) "
+        "limit 100",
+        *(keep, keep),
+    )
+    for row in long:
+        gone += await tx.run(
+            "delete from events where id in "
+            "(select id from events where stream = ? and seq <= ? order by seq limit ?)",
+            *(row["stream"], row["last_seq"] - keep, _SWEPT_AT_ONCE),
+        )
+    return gone
 
 
 def _topic(stream: str) -> str:

@@ -97,6 +97,10 @@ class Runtime:
         """Receive the events of one session, and system news."""
         return self.events.follow(session_id, after)
 
+    def news(self, after: int | None = None) -> AsyncIterator[StoredEvent]:
+        """Receive system news only."""
+        return self.events.news(after)
+
     async def serve(self, runs: Runs) -> None:
         """Open the doors that belong to a command, until all are done."""
         async with anyio.create_task_group() as doors:

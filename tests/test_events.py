@@ -1,13 +1,12 @@
 """Events reach the session they belong to, and nobody else."""
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 import anyio
 import pytest
 
-from aipm_core import Event, EventSink, Plugin, StoredEvent, hookimpl
-from aipm_core.events import TooOld
+from aipm_core import Event, EventSink, Plugin, StoredEvent, TooOld, hookimpl
 from aipm_core.testing import TestRuntime, running
 
 
@@ -126,3 +125,46 @@ async def test_sinks_see_everything_and_break_alone(caplog: pytest.LogCaptureFix
     assert [event.type for event in seen if event.scope == "session"] == ["one", "two"]
     assert "plugin watcher: event sink broken failed" in caplog.text
     assert "plugin watcher: event sink slow failed" in caplog.text
+
+
+async def test_a_reader_that_was_overtaken_by_the_sweeper_is_told() -> None:
+    async with running() as aipm:
+        for _ in range(3):
+            await publish(aipm, own("a", "x"))
+        reader = aiter(aipm.runtime.follow("a", 0))
+        assert (await anext(reader)).seq == 1
+        for _ in range(500):
+            await publish(aipm, own("a", "x"))
+        while await aipm.runtime.events.sweep(before=0, keep=2):
+            pass
+        with pytest.raises(TooOld):
+            [event async for event in reader]
+
+
+async def test_the_sweeper_keeps_what_it_is_told_to_keep() -> None:
+    now = 1_000_000.0
+    async with running(clock=lambda: now) as aipm:
+        await publish(aipm, own("a", "old"), own("b", "old"), news("old"))
+        now += 100
+        await publish(aipm, *(own("a", "new") for _ in range(5)))
+        assert await aipm.runtime.events.sweep(before=now - 50, keep=1000) == 3
+        assert await aipm.runtime.events.sweep(before=now - 50, keep=3) == 2
+        assert [e.seq for e in await received(aipm, "a", 3, after=3)] == [4, 5, 6]
+
+
+async def test_followers_end_when_the_program_stops() -> None:
+    async with running() as aipm:
+        await publish(aipm, own("a", "x"))
+        seen: list[str] = []
+
+        async def follow(events: AsyncIterator[StoredEvent]) -> None:
+            seen.extend([event.type async for event in events])
+
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(follow, aipm.runtime.follow("a", 0))
+                tasks.start_soon(follow, aipm.runtime.news())
+                await anyio.wait_all_tasks_blocked()
+                await publish(aipm, news("bye"))
+                aipm.runtime.engine.end_waits()
+        assert sorted(seen) == ["bye", "bye", "x"]

@@ -57,6 +57,11 @@ Unit: TypeAlias = Callable[[Tx], Coroutine[Any, Any, T]]
 class Store(Reader, Protocol):
     """The database behind every plugin. Reading is made for hot paths: it waits for nothing."""
 
+    @property
+    def ending(self) -> bool:
+        """Whether the program has been told to stop: from then on no wait waits."""
+        ...
+
     async def scan(self, sql: str, /, *params: object) -> list[Row]:
         """Read what may be long, without holding up anybody else."""
         ...

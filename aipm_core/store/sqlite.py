@@ -72,6 +72,11 @@ class SqliteStore:
         """Read every row of a short, bounded query."""
         return self._reader.execute(sql, params).fetchall()
 
+    @property
+    def ending(self) -> bool:
+        """Whether the program has been told to stop."""
+        return self._wakeups.ended
+
     async def scan(self, sql: str, /, *params: object) -> list[Row]:
         """Read what may be long, on a thread and connection of its own."""
         return await anyio.to_thread.run_sync(_read, self._database, sql, params)

@@ -36,7 +36,7 @@ class Wakeups:
 
     def __init__(self) -> None:
         self._bells: dict[str, set[Bell]] = {}
-        self._ended = False
+        self.ended = False
 
     @contextmanager
     def listening(self, topics: Sequence[str]) -> Iterator[Bell]:
@@ -65,7 +65,7 @@ class Wakeups:
 
     def end(self) -> None:
         """Let every present and future wait return at once."""
-        self._ended = True
+        self.ended = True
         self.ring_all()
 
     async def wait_until(
@@ -78,7 +78,7 @@ class Wakeups:
                 bell.arm()
                 if (found := await look()) is not None:
                     return found
-                if self._ended:
+                if self.ended:
                     return None
                 with anyio.move_on_at(deadline) as patience:
                     await bell.wait()
