@@ -27,8 +27,8 @@ bench: $(STAMP)  ## measure, and print ratios
 clean:
 	rm -rf $(VENV)
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml examples/aipm-clock/pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "aipm needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev]' --editable examples/aipm-clock
 	touch $(STAMP)

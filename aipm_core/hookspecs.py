@@ -9,6 +9,7 @@ records, and those are async. Each record carries a deadline for its functions.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import get_args, get_origin, get_type_hints
 
 from pluggy import HookimplMarker, HookspecMarker
 
@@ -32,7 +33,7 @@ hookimpl = HookimplMarker(PROJECT)
 
 
 class Hooks:
-    """All hooks, in the order in which they are asked."""
+    """All hooks, as they come into play: tables, calls, events, life, doors, questions."""
 
     @hookspec
     def aipm_migrations(self) -> Iterable[Migration]:
@@ -88,3 +89,15 @@ class Hooks:
     def aipm_health_checks(self) -> Iterable[HealthCheck]:
         """Questions for ``aipm doctor``."""
         return ()
+
+
+def kinds() -> dict[str, type]:
+    """Return every hook with the kind of record it gives."""
+    names = [name for name in vars(Hooks) if name.startswith(f"{PROJECT}_")]
+    return {name: _record(get_type_hints(getattr(Hooks, name))["return"]) for name in names}
+
+
+def _record(returned: object) -> type:
+    (record,) = get_args(returned)
+    kind: type = get_origin(record) or record
+    return kind

@@ -60,14 +60,20 @@ async def running(
     data_dir: Path | None = None,
     locale: Locale = "ja",
     clock: Clock = system_clock,
-    **settings: Mapping[str, Any],
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    **tables: Mapping[str, Any],
 ) -> AsyncGenerator[TestRuntime]:
-    """Run with the named plugins and the known sessions; a keyword is one plugin's settings."""
+    """Run with the named plugins and the known sessions.
+
+    Any other keyword is one plugin's settings; ``settings`` holds them by plugin name, for a
+    plugin whose name is taken here (``clock``).
+    """
     classes: dict[str, PluginClass] = {"known_sessions": KnownSessions}
     classes |= {name_of(plugin): plugin for plugin in plugins}
-    tables = {name: PluginSettings.model_validate(table) for name, table in settings.items()}
+    given = {**(settings or {}), **tables}
+    checked = {name: PluginSettings.model_validate(table) for name, table in given.items()}
     with tempfile.TemporaryDirectory(prefix="aipm-") as temporary:
-        chosen = Settings(data_dir=data_dir or Path(temporary), locale=locale, plugins=tables)
+        chosen = Settings(data_dir=data_dir or Path(temporary), locale=locale, plugins=checked)
         async with open_runtime(chosen, classes, clock) as runtime:
             yield TestRuntime(runtime)
 

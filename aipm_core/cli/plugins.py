@@ -91,14 +91,14 @@ def _line(choice: Choice) -> dict[str, Any]:
 def _facts(choice: Choice) -> dict[str, Any]:
     from inspect import getdoc
 
-    from aipm_core.hookspecs import Hooks
+    from aipm_core.hookspecs import kinds
 
     plugin = choice.found.load()
     schema = plugin.config_model.model_json_schema().get("properties", {})
     return {
         "summary": (getdoc(plugin) or "").partition("\n")[0],
         "tools": list(plugin.offers),
-        "hooks": sorted(name for name in vars(Hooks) if name in dir(plugin)),
+        "hooks": [name for name in kinds() if hasattr(plugin, name)],
         "provides": [key.name for key in plugin.provides],
         "requires": [key.name for key in plugin.requires],
         "uses": [key.name for key in plugin.uses],
