@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from aipm_core.commands import AsJson, Config, pairs, say, show, table
 
 if TYPE_CHECKING:
+    from aipm_core.cli.scaffold import Scaffold
     from aipm_core.plugins.discovery import Choice
 
 app = typer.Typer(
@@ -63,6 +64,20 @@ def info(name: str, config: Config = None, as_json: AsJson = False) -> None:
     show(facts, as_json=as_json, human=lambda: _print_facts(facts))
 
 
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="a-z, 0-9, '-' and '_'.")],
+    directory: Annotated[Path, typer.Option("--dir", help="Where to put aipm-NAME.")] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Write a working third-party plugin with its test."""
+    from aipm_core.cli.scaffold import write_plugin
+
+    made = write_plugin(name, directory)
+    data = {"name": made.name, "directory": str(made.directory.resolve()), "files": made.files}
+    show(data, as_json=as_json, human=lambda: _tell_new(made))
+
+
 def _choices(config: Path | None) -> list[Choice]:
     from aipm_core import config as settings_file
     from aipm_core.errors import ConfigError
@@ -111,3 +126,10 @@ def _print_facts(facts: dict[str, Any]) -> None:
     pairs({**{k: v for k, v in facts.items() if k != "settings"}, **lists})
     for name, default in facts["settings"].items():
         say(f"  [plugins.{facts['name']}] {name} = {default!r}")
+
+
+def _tell_new(made: Scaffold) -> None:
+    say(f"wrote {made.directory} ({len(made.files)} files)")
+    say(f"next: pip install -e {made.directory}")
+    say(f"      aipm plugins check {made.directory}")
+    say(f"      then name it in aipm.toml: [plugins.{made.name}]")
