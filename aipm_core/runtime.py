@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -47,6 +47,7 @@ CORE = "aipm_core"
 class Runtime:
     """A running aipm. Transports, routes and plugins see it as ``Gateway``."""
 
+    manager: pluggy.PluginManager
     pipeline: Pipeline
     routes: list[Owned[Route]]
     transports: list[Owned[Transport]]
@@ -136,18 +137,29 @@ async def open_runtime(
     choices = discovery.choose(discovery.installed(), settings) if classes is None else []
     if classes is None:
         classes = discovery.load(choices, settings)
+    runtime = assemble(settings, classes, clock, choices)
+    async with AsyncExitStack() as lives:
+        await lives.enter_async_context(runtime.engine.opened(_migrations(runtime.manager)))
+        await _start(runtime.manager, runtime, lives)
+        yield runtime
+
+
+def assemble(
+    settings: Settings,
+    classes: Mapping[str, PluginClass],
+    clock: Clock = system_clock,
+    choices: Sequence[discovery.Choice] = (),
+) -> Runtime:
+    """Build the plugins and compile what they give. Nothing is opened, created or started."""
     runtime = Runtime(settings, clock)
-    manager = build(classes, settings, runtime.context)
+    runtime.manager = manager = build(classes, settings, runtime.context)
     runtime.pipeline = compile_pipeline(
         manager, runtime.texts, runtime.plugin_texts, _missing(runtime, choices), _pace(runtime)
     )
     runtime.routes = ask(manager, "aipm_routes", Route)
     runtime.transports = ask(manager, "aipm_transports", Transport)
     runtime.health_checks = ask(manager, "aipm_health_checks", HealthCheck)
-    async with AsyncExitStack() as lives:
-        await lives.enter_async_context(runtime.engine.opened(_migrations(manager)))
-        await _start(manager, runtime, lives)
-        yield runtime
+    return runtime
 
 
 def _outcome(reply: Reply) -> str:
@@ -188,7 +200,7 @@ async def _start(manager: pluggy.PluginManager, runtime: Runtime, lives: AsyncEx
         await lives.enter_async_context(background(event_sinks=runtime.events.feed(sinks)))
 
 
-def _missing(runtime: Runtime, choices: list[discovery.Choice]) -> Callable[[str], CallError]:
+def _missing(runtime: Runtime, choices: Sequence[discovery.Choice]) -> Callable[[str], CallError]:
     """Tell a tool that is switched off from one that does not exist."""
 
     def missing(tool: str) -> CallError:
