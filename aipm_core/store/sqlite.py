@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,7 +56,7 @@ class SqliteStore:
         self._reader.execute("pragma query_only = 1")
         self._doorbell = Doorbell(self._data_dir)
         self._writer = Writer(
-            partial(_connect, self._database),
+            _connect(self._database, for_another_thread=True),
             self._data_dir / _LOCK,
             ring_here=self._wakeups.ring,
             ring_others=self._doorbell.ring,
@@ -139,9 +138,15 @@ def _read(database: Path, sql: str, params: Sequence[object]) -> list[Row]:
         connection.close()
 
 
-def _connect(database: Path, busy_ms: int = 10_000) -> sqlite3.Connection:
+def _connect(
+    database: Path, *, busy_ms: int = 10_000, for_another_thread: bool = False
+) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        database, isolation_level=None, timeout=busy_ms / 1000, cached_statements=512
+        database,
+        isolation_level=None,
+        timeout=busy_ms / 1000,
+        cached_statements=512,
+        check_same_thread=not for_another_thread,
     )
     connection.row_factory = sqlite3.Row
     connection.execute("pragma journal_mode = wal")

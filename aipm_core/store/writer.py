@@ -64,13 +64,13 @@ class Writer:
 
     def __init__(
         self,
-        connect: Callable[[], sqlite3.Connection],
+        connection: sqlite3.Connection,
         lock: Path,
         *,
         ring_here: Callable[[set[str]], None],
         ring_others: Callable[[set[str]], None],
     ) -> None:
-        self._connect = connect
+        self._connection = connection  # from here on, only the thread touches it
         self._lock = lock
         self._ring_here = ring_here
         self._ring_others = ring_others
@@ -95,17 +95,18 @@ class Writer:
         self._thread.join()
 
     def _work(self) -> None:
-        connection = self._connect()
         with self._lock.open("ab") as lock:
             while batch := self._next_batch():
-                # SQLite's own waiting is unfair: without the lock a busy process starves others.
-                fcntl.flock(lock, fcntl.LOCK_EX)
                 try:
-                    self._commit(connection, batch)
-                finally:
+                    # SQLite's own waiting is unfair: a busy process would starve the others.
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                    self._commit(batch)
                     fcntl.flock(lock, fcntl.LOCK_UN)
+                except Exception as error:  # noqa: BLE001 - every caller must get an answer
+                    for job in batch:
+                        job.error, job.topics = error, set()
                 self._answer(batch)
-        connection.close()
+        self._connection.close()
 
     def _next_batch(self) -> list[_Job]:
         batch: list[_Job] = []
@@ -122,17 +123,15 @@ class Writer:
             self._jobs.put(None)  # close() came after work: do the work, then find this again
         return batch
 
-    def _commit(self, connection: sqlite3.Connection, batch: list[_Job]) -> None:
+    def _commit(self, batch: list[_Job]) -> None:
         try:
-            connection.execute("begin immediate")
+            self._connection.execute("begin immediate")
             for job in batch:
-                _run(connection, job)
-            connection.execute("commit")
-        except BaseException as error:  # noqa: BLE001 - every caller must get an answer
-            for job in batch:
-                job.error, job.topics = error, set()
-            if connection.in_transaction:
-                connection.execute("rollback")
+                _run(self._connection, job)
+            self._connection.execute("commit")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("rollback")
 
     def _answer(self, batch: list[_Job]) -> None:
         topics: set[str] = set().union(*(job.topics for job in batch))

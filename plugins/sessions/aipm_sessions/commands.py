@@ -114,6 +114,18 @@ def assign(
     show(data, as_json=as_json, human=lambda: say(f"{id} now also works on {project_id}"))
 
 
+@agent.command("rekey")
+def rekey(
+    id: Annotated[str, typer.Argument(help="An existing agent.")],  # noqa: A002
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give an agent a new passkey, shown once; the old one and its sessions end."""
+    passkey = with_service(config, _registry, lambda registry, _: registry.rekey(id))
+    data = {"id": id, "passkey": passkey}
+    show(data, as_json=as_json, human=lambda: _print_secret(f"{id} again", "passkey", passkey))
+
+
 @agent.command("list")
 def list_agents(
     project_id: Annotated[

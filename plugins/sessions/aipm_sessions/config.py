@@ -12,5 +12,7 @@ class SessionsConfig(PluginConfig):
 
     idle_seconds: float = Field(default=3600, gt=0)
     hard_seconds: float = Field(default=86_400, gt=0)
+    keep_days: float = Field(default=30, gt=0)
+    """How long ended sessions are remembered."""
     ui_token_days: float = Field(default=30, gt=0)
     failed_logins_per_minute: int = Field(default=5, ge=1)

@@ -8,7 +8,7 @@ from functools import partial
 
 import anyio
 
-from aipm_core import Json, PluginContext, Reader, Row, Session, Tx, background, new_id
+from aipm_core import Json, PluginContext, Reader, Row, Session, Tx, background, iso, new_id
 from aipm_core.models import Purpose
 from aipm_sessions.api import Agent, SessionInfo, SessionObserver
 from aipm_sessions.config import SessionsConfig
@@ -145,7 +145,7 @@ class Desk:
         await self._ctx.store.write(write)
 
     async def _sweep(self) -> None:
-        """End what has expired, so that observers learn of it."""
+        """End what has expired, so that observers learn of it; forget what ended long ago."""
         now = self._ctx.clock()
         rows = await self._ctx.store.all(
             "select id from sessions where ended_at is null and (ends_at <= ? or last_seen <= ?) "
@@ -155,6 +155,11 @@ class Desk:
         for row in rows:
             if row["id"] not in self._touched:
                 await self._ctx.store.write(partial(self.close, session_id=row["id"]))
+        forgotten = iso(now - self._config.keep_days * 86_400)
+        if await self._ctx.store.one("select 1 from sessions where ended_at < ?", forgotten):
+            await self._ctx.store.write(
+                lambda tx: tx.run("delete from sessions where ended_at < ?", forgotten)
+            )
 
     def _expired(self, row: Row) -> bool:
         now = self._ctx.clock()

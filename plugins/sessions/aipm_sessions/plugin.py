@@ -54,7 +54,7 @@ class Sessions(Plugin[SessionsConfig]):
         ctx.services.provide(WORK_BOARD, Work())
         ctx.services.provide(GUIDANCE, StandingTexts())
         ctx.services.provide(DECISIONS, Decisions())
-        ctx.services.provide(REGISTRY, Registry(ctx, directory, passkeys))
+        ctx.services.provide(REGISTRY, Registry(ctx, self._desk, directory, passkeys))
 
     @hookimpl
     def aipm_migrations(self) -> Iterable[Migration]:

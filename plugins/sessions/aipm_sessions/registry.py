@@ -9,6 +9,7 @@ from aipm_core.models import Kind, Role
 from aipm_sessions.api import Agent, Project
 from aipm_sessions.config import SessionsConfig
 from aipm_sessions.credentials import PasskeyChecker, new_secret, token_hash
+from aipm_sessions.desk import Desk
 from aipm_sessions.directory import SqlDirectory
 
 
@@ -16,9 +17,14 @@ class Registry:
     """Writes what the directory reads."""
 
     def __init__(
-        self, ctx: PluginContext[SessionsConfig], directory: SqlDirectory, passkeys: PasskeyChecker
+        self,
+        ctx: PluginContext[SessionsConfig],
+        desk: Desk,
+        directory: SqlDirectory,
+        passkeys: PasskeyChecker,
     ) -> None:
         self._ctx = ctx
+        self._desk = desk
         self._directory = directory
         self._passkeys = passkeys
 
@@ -123,6 +129,25 @@ class Registry:
             await _join(tx, agent_id, project_id)
 
         await self._ctx.store.write(add)
+
+    async def rekey(self, agent_id: str) -> str:
+        """Give an agent a new passkey and end its sessions; the old passkey is worthless."""
+        passkey = new_secret("aipm_pk_")
+        stored = await self._passkeys.hash(passkey)
+
+        async def change(tx: Tx) -> None:
+            changed = await tx.run(
+                "update agents set passkey_hash = ? where id = ?", *(stored, agent_id)
+            )
+            if not changed:
+                raise _missing("agent", agent_id)
+            for row in await tx.all(
+                "select id from sessions where agent_id = ? and ended_at is null", agent_id
+            ):
+                await self._desk.close(tx, row["id"], "revoked")
+
+        await self._ctx.store.write(change)
+        return passkey
 
     async def add_token(self, agent_id: str) -> dict[str, Json]:
         """Make a token for a person's user interface; the token is shown only now."""

@@ -265,3 +265,17 @@ async def test_ended_sessions_are_told_to_observers_with_their_reason() -> None:
 
 async def _when(ended: list[tuple[str, str]], count: int) -> bool | None:
     return True if len(ended) >= count else None
+
+
+async def test_a_new_passkey_ends_the_old_one_and_its_sessions() -> None:
+    async with office() as here:
+        token = await here.token()
+        old = here.passkeys["worker"]
+        here.passkeys["worker"] = await here.aipm.runtime.services.use(REGISTRY).rekey("worker")
+        assert await here.code("logout", token) == "session_invalid"
+        refused = await here.log_in(passkey=old)
+        assert refused.error is not None
+        assert refused.error.code == "invalid_credentials"
+        assert (await here.log_in()).error is None
+        with pytest.raises(CallError, match="no agent 'nobody'"):
+            await here.aipm.runtime.services.use(REGISTRY).rekey("nobody")
