@@ -101,10 +101,11 @@ class Writer:
                     # SQLite's own waiting is unfair: a busy process would starve the others.
                     fcntl.flock(lock, fcntl.LOCK_EX)
                     self._commit(batch)
-                    fcntl.flock(lock, fcntl.LOCK_UN)
                 except Exception as error:  # noqa: BLE001 - every caller must get an answer
                     for job in batch:
                         job.error, job.topics = error, set()
+                finally:
+                    fcntl.flock(lock, fcntl.LOCK_UN)
                 self._answer(batch)
         self._connection.close()
 

@@ -1,1 +1,1 @@
-"""(in the making)"""
+"""MCP: the door agents come through, over HTTP and over standard input and output."""

@@ -1,0 +1,59 @@
+"""From a ``tools/call`` to the runtime's reply, the same for every front."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aipm_core import Gateway, Json, Reply, Request, Texts, ToolNotFound
+from aipm_core.models import Progress
+
+# Gemini CLI adds this to every call of every tool; our schemas admit nothing unknown.
+CLIENT_KEYS = frozenset({"wait_for_previous"})
+
+
+class ToolCalls:
+    """Calls the tools that are offered to agents."""
+
+    def __init__(self, gateway: Gateway, texts: Texts) -> None:
+        self._gateway = gateway
+        self._texts = texts
+        self._offered = frozenset(tool.name for tool in gateway.catalog())
+
+    async def run(
+        self,
+        name: str,
+        arguments: Mapping[str, Json],
+        credential: str | None,
+        progress: Progress | None = None,
+    ) -> Reply:
+        """Carry one call through the runtime."""
+        if name not in self._offered and self._is_internal(name):
+            return Reply.failure(ToolNotFound(self._texts("errors.tool_not_found", tool=name)))
+        request = Request(
+            tool=name,
+            arguments=self._own(name, arguments),
+            credential=credential,
+            progress=progress,
+        )
+        return await self._gateway.call(request)
+
+    def _is_internal(self, name: str) -> bool:
+        """A tool made for user interfaces does not exist for agents."""
+        try:
+            self._gateway.schema(name)
+        except KeyError:
+            return False
+        return True
+
+    def _own(self, name: str, arguments: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Leave out what a client added, unless the tool really has such an argument."""
+        if CLIENT_KEYS.isdisjoint(arguments) or name not in self._offered:
+            return arguments
+        added = CLIENT_KEYS - self._gateway.schema(name).get("properties", {}).keys()
+        return {key: value for key, value in arguments.items() if key not in added}
+
+
+def credential_of(text: str | None) -> str | None:
+    """Return a token a transport carried; a place nobody filled in (``${…}``) is none."""
+    token = (text or "").strip()
+    return None if not token or token.startswith("${") else token

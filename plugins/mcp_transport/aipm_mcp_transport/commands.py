@@ -1,0 +1,1 @@
+"""``aipm mcp-config``."""

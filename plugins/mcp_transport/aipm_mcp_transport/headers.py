@@ -1,0 +1,77 @@
+"""The headers of a POST that matter to the protocol, read in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from aipm_mcp_transport.calls import credential_of
+
+_KEPT = frozenset(
+    {
+        b"accept",
+        b"authorization",
+        b"content-type",
+        b"mcp-method",
+        b"mcp-name",
+        b"mcp-protocol-version",
+        b"mcp-session-id",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a client said about its message."""
+
+    fields: dict[bytes, bytes]
+    doubled: bool
+
+    @classmethod
+    def read(cls, headers: Iterable[tuple[bytes, bytes]]) -> Head:
+        """Keep the fields that matter; one that comes twice has no meaning we would trust."""
+        kept = [(name, value) for name, value in headers if name in _KEPT]
+        fields = dict(kept)
+        return cls(fields, doubled=len(fields) != len(kept))
+
+    def text(self, name: bytes) -> str | None:
+        """Return a field as text."""
+        value = self.fields.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    @property
+    def version(self) -> str | None:
+        """The protocol revision the message claims."""
+        return self.text(b"mcp-protocol-version")
+
+    @property
+    def session(self) -> str | None:
+        """The legacy session."""
+        return self.text(b"mcp-session-id")
+
+    @property
+    def credential(self) -> str | None:
+        """The session token of a bearer header."""
+        scheme, _, token = (self.text(b"authorization") or "").partition(" ")
+        return credential_of(token) if scheme.lower() == "bearer" else None
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the body is declared to be JSON."""
+        return _media_types(self.fields.get(b"content-type", b"")) == ("application/json",)
+
+    @property
+    def takes_streams(self) -> bool:
+        """Whether the client takes both kinds of answer, as the protocol asks it to."""
+        accepted = _media_types(self.fields.get(b"accept", b""))
+        return "*/*" in accepted or (
+            not {"application/json", "application/*"}.isdisjoint(accepted)
+            and not {"text/event-stream", "text/*"}.isdisjoint(accepted)
+        )
+
+
+@lru_cache(maxsize=64)
+def _media_types(value: bytes) -> tuple[str, ...]:
+    parts = value.decode("latin-1").lower().split(",")
+    return tuple(part.partition(";")[0].strip() for part in parts)

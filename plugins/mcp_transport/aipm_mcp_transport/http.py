@@ -1,0 +1,139 @@
+"""Streamable HTTP at ``/mcp``: reads the message once, strictly, and picks who answers it."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import orjson
+
+from aipm_core import Json
+from aipm_core.contributions import Asgi
+from aipm_core.wire import BadJson, parse_json
+from aipm_mcp_transport.fastlane import FastLane
+from aipm_mcp_transport.headers import Head
+from aipm_mcp_transport.protocol import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    error_of,
+    response,
+)
+
+_SESSION = b"mcp-session-id"
+
+
+class Endpoint:
+    """The ASGI application of the route."""
+
+    def __init__(self, lane: FastLane, sdk: Asgi, *, stateless: bool) -> None:
+        self._lane = lane
+        self._sdk = sdk
+        self._stateless = stateless
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
+        """Answer one HTTP request."""
+        if scope["method"] != "POST":
+            await self._other_method(scope, receive, send)
+            return
+        head = Head.read(scope["headers"])
+        if not head.is_json:
+            await _refuse(send, 415, INVALID_REQUEST, "Content-Type must be application/json")
+            return
+        body = await _body(receive)
+        if body is None:
+            return
+        try:
+            message = parse_json(body)
+        except BadJson as error:
+            await _refuse(send, 400, PARSE_ERROR, f"Parse error: {error}")
+            return
+        if not isinstance(message, dict):
+            await _refuse(send, 400, INVALID_REQUEST, "one JSON-RPC message a request, no batch")
+            return
+        await self._message(head, message, scope, _Replayed(body, receive), send)
+
+    async def _message(
+        self,
+        head: Head,
+        message: dict[str, Json],
+        scope: Any,  # noqa: ANN401
+        receive: _Replayed,
+        send: Any,  # noqa: ANN401
+    ) -> None:
+        call = self._lane.takes(head, message)
+        if call is not None:
+            await self._lane.answer(call, head, receive.rest, send)
+            return
+        method, params = message.get("method"), message.get("params")
+        if method == "notifications/cancelled" and isinstance(params, dict):
+            self._lane.cancel(head.session, params.get("requestId"))
+        if method == "initialize" and self._stateless:
+            send = _with_session(send)
+        await self._sdk(scope, receive, send)
+
+    async def _other_method(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
+        """Without sessions there is nothing to stream on GET and nothing to DELETE."""
+        if not self._stateless:
+            await self._sdk(scope, receive, send)
+            return
+        reason = f"{scope['method']} is not used here: POST one message a request"
+        await _refuse(send, 405, INVALID_REQUEST, reason, (b"allow", b"POST"))
+
+
+class _Replayed:
+    """A body that was read already, for whoever reads it next."""
+
+    def __init__(self, body: bytes, rest: Any) -> None:  # noqa: ANN401
+        self._body: bytes | None = body
+        self.rest = rest
+
+    async def __call__(self) -> Any:  # noqa: ANN401
+        body, self._body = self._body, None
+        if body is None:
+            return await self.rest()
+        return {"type": "http.request", "body": body, "more_body": False}
+
+
+async def _body(receive: Any) -> bytes | None:  # noqa: ANN401
+    """Read the whole body; ``None`` if the client left before its end."""
+    chunks = []
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        chunks.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(chunks) if len(chunks) > 1 else chunks[0]
+
+
+def _with_session(send: Any) -> Any:  # noqa: ANN401
+    """Give a legacy client a session id.
+
+    Nothing is kept under it, and any process takes any id: it only ties a client's cancellation
+    to the client's own call.
+    """
+
+    async def sending(message: Any) -> None:  # noqa: ANN401
+        if message["type"] == "http.response.start" and message["status"] < 300:  # noqa: PLR2004
+            minted = (_SESSION, secrets.token_hex(16).encode())
+            message = {**message, "headers": [*message["headers"], minted]}
+        await send(message)
+
+    return sending
+
+
+async def _refuse(
+    send: Any,  # noqa: ANN401
+    status: int,
+    code: int,
+    reason: str,
+    *headers: tuple[bytes, bytes],
+) -> None:
+    body = orjson.dumps(response(None, error_of(code, reason)))
+    fields = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        *headers,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": fields})
+    await send({"type": "http.response.body", "body": body})
