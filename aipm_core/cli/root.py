@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from typer._click.exceptions import ClickException  # typer exports only its sub
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from aipm_core.errors import CallError, StartupError
+from aipm_core.errors import CallError, PluginError, StartupError
 
 GROUP = "aipm.commands"
 # What a refused call means to a shell: 2 usage, 3 not found, 4 not allowed.
@@ -36,7 +37,10 @@ def _points() -> dict[str, EntryPoint]:
 
 
 def _command(point: EntryPoint) -> Any:  # noqa: ANN401
-    loaded = point.load()
+    try:
+        loaded = point.load()
+    except Exception as error:  # noqa: BLE001 - one broken plugin must not take the others along
+        loaded = _broken(point, error)
     if not isinstance(loaded, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command(name=point.name)(loaded)
@@ -44,6 +48,16 @@ def _command(point: EntryPoint) -> Any:  # noqa: ANN401
     command = get_command(loaded)
     command.name = point.name
     return command
+
+
+def _broken(point: EntryPoint, error: Exception) -> Callable[[], None]:
+    owner = point.dist.name if point.dist else "?"
+
+    def broken() -> None:
+        raise PluginError(owner, f"its command {point.name!r} cannot be imported: {error}")
+
+    broken.__doc__ = f"(broken: {owner} cannot be imported)"
+    return broken
 
 
 app = typer.Typer(
