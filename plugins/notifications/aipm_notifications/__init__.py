@@ -1,1 +1,1 @@
-"""(in the making)"""
+"""Notifications: an agent at work learns that somebody wants something, or that it must stop."""

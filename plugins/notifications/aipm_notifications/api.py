@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import Literal, Protocol, TypeAlias
 
-from aipm_core import Reader, ServiceKey, Tx
+from aipm_core import Reader, ServiceKey, Session, Tx
 from aipm_core.models import Purpose
 
 Type: TypeAlias = Literal[
     "interrupt", "message", "new_message", "task_session_notice", "delegation_completed"
 ]
+
+
+def inbox_topic(project_id: str, agent_id: str) -> str:
+    """Name what wakes a waiting tool of an agent when a notification is left for it.
+
+    A tool that waits listens to this topic and ends its wait when ``Inbox.interrupted`` says so.
+    """
+    return f"inbox:{project_id}:{agent_id}"
 
 
 class Inbox(Protocol):
@@ -37,6 +45,22 @@ class Inbox(Protocol):
 
     async def unread(self, db: Reader, agent_id: str, project_id: str) -> int:
         """Count the unread ones of an agent in a project."""
+        ...
+
+    async def interrupted(self, db: Reader, session: Session) -> bool:
+        """Say whether an unread interrupt holds this session: a wait must end now."""
+        ...
+
+    async def newest(self, db: Reader, session: Session) -> int:
+        """Return the number of the newest ordinary one this session has not read, or 0."""
+        ...
+
+    async def paused_since(self, db: Reader, session: Session) -> str | None:
+        """Return when the session was asked to pause, unless it was asked to resume since."""
+        ...
+
+    async def settle(self, tx: Tx, *, agent_id: str, project_id: str, task_id: str) -> None:
+        """Count interrupts about a task as read: the agent has ended its work on it."""
         ...
 
 

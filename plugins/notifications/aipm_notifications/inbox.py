@@ -1,0 +1,130 @@
+"""The inbox: where notifications are left, and what a session has to see of it."""
+
+from __future__ import annotations
+
+from aipm_sessions.api import SESSION_DESK
+
+from aipm_core import Event, PluginContext, Reader, Session, Tx, new_id
+from aipm_core.models import Purpose
+from aipm_notifications.api import Type, inbox_topic
+from aipm_notifications.config import NotificationsConfig
+
+_HOUR = 3600.0
+# One statement a check, each half at most two steps into the index of unread rows.
+_VISIBLE = (
+    "from notifications where read_at is null and agent_id = ? and project_id = ? "
+    "and audience in ('', ?) and interrupt = {interrupt} and expires_at > ?"
+)
+_INTERRUPTED = f"select 1 {_VISIBLE.format(interrupt=1)} limit 1"
+_UNREAD = (
+    f"select exists (select 1 {_VISIBLE.format(interrupt=1)}) as interrupts, "
+    f"exists (select 1 {_VISIBLE.format(interrupt=0)}) as ordinary"
+)
+_LAST = (
+    "select * from (select seq from notifications where read_at is null and agent_id = ? "
+    "and project_id = ? and audience = ? and interrupt = 0 and expires_at > ? "
+    "order by expires_at desc limit 1) as last_of_audience"
+)
+_NEWEST = f"select max(seq) as seq from ({_LAST} union all {_LAST}) as newest"
+_PAUSE = (
+    "select action, created_at from notifications where agent_id = ? and project_id = ? "
+    "and audience in ('', ?) and action in ('pause', 'resume') "
+    "and (read_at is not null or expires_at > ?) order by seq desc limit 1"
+)
+
+
+class SqlInbox:
+    """The ``Inbox`` service."""
+
+    def __init__(self, ctx: PluginContext[NotificationsConfig]) -> None:
+        self._ctx = ctx
+        self._store = ctx.store
+        self._clock = ctx.clock
+        self._sessions = ctx.services.find(SESSION_DESK)
+
+    async def put(
+        self,
+        tx: Tx,
+        *,
+        agent_id: str,
+        project_id: str,
+        type: Type,  # noqa: A002
+        message: str,
+        action: str | None = None,
+        instruction: str | None = None,
+        audience: Purpose | None = None,
+        task_id: str | None = None,
+    ) -> str:
+        """Leave one in the caller's transaction and return its id."""
+        notification_id = new_id("ntf")
+        await tx.run(
+            "insert into notifications (id, agent_id, project_id, audience, type, interrupt, "
+            "action, message, instruction, task_id, created_at, expires_at) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *(notification_id, agent_id, project_id, audience or "", type),
+            *(int(type == "interrupt"), action, message, instruction, task_id),
+            *(self._ctx.now(), self._clock() + self._ctx.config.ttl_hours * _HOUR),
+        )
+        shown = {"notificationId": notification_id, "type": type, "message": message}
+        shown |= {"action": action} if action else {}
+        shown |= {"taskId": task_id} if task_id else {}
+        await self._show(tx, agent_id, project_id, audience, shown)
+        tx.wake(inbox_topic(project_id, agent_id))
+        return notification_id
+
+    async def unread(self, db: Reader, agent_id: str, project_id: str) -> int:
+        """Count the unread ones of an agent in a project."""
+        row = await db.one(
+            "select count(*) as n from notifications where read_at is null and agent_id = ? "
+            "and project_id = ? and expires_at > ?",
+            *(agent_id, project_id, self._clock()),
+        )
+        return int(row["n"]) if row else 0
+
+    async def interrupted(self, db: Reader, session: Session) -> bool:
+        """Say whether an unread interrupt holds this session."""
+        return await db.one(_INTERRUPTED, *self._eyes(session)) is not None
+
+    async def kinds(self, session: Session) -> tuple[bool, bool]:
+        """Say whether the session has unread interrupts, and whether it has ordinary ones."""
+        eyes = self._eyes(session)
+        row = await self._store.one(_UNREAD, *eyes, *eyes)
+        return (bool(row["interrupts"]), bool(row["ordinary"])) if row else (False, False)
+
+    async def newest(self, db: Reader, session: Session) -> int:
+        """Return the number of the newest ordinary one this session has not read, or 0."""
+        agent, project, purpose, now = self._eyes(session)
+        row = await db.one(_NEWEST, agent, project, "", now, agent, project, purpose, now)
+        return int(row["seq"] or 0) if row else 0
+
+    async def paused_since(self, db: Reader, session: Session) -> str | None:
+        """Return when the session was asked to pause, unless it was asked to resume since."""
+        row = await db.one(_PAUSE, *self._eyes(session))
+        return str(row["created_at"]) if row and row["action"] == "pause" else None
+
+    async def settle(self, tx: Tx, *, agent_id: str, project_id: str, task_id: str) -> None:
+        """Count interrupts about a task as read: the agent has ended its work on it."""
+        await tx.run(
+            "update notifications set read_at = ? where read_at is null and agent_id = ? "
+            "and project_id = ? and interrupt = 1 and task_id = ?",
+            *(self._clock(), agent_id, project_id, task_id),
+        )
+
+    def _eyes(self, session: Session) -> tuple[str, str, str, float]:
+        return session.agent_id, session.project_id, session.purpose, self._clock()
+
+    async def _show(
+        self,
+        tx: Tx,
+        agent_id: str,
+        project_id: str,
+        audience: Purpose | None,
+        payload: dict[str, str],
+    ) -> None:
+        """Let the user interfaces of the agent's sessions know."""
+        if self._sessions is None:
+            return
+        for info in await self._sessions.live(tx, project_id, agent_id):
+            if audience in (None, info.session.purpose):
+                event = Event(type="onNotification", payload=payload, session_id=info.session.id)
+                await self._ctx.events.record(tx, event)

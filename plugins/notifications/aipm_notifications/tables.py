@@ -1,0 +1,62 @@
+"""The tables of this plugin.
+
+``audience`` is empty for everybody, so that one index finds what a session may see; the partial
+index holds unread rows only, so that a check costs the same however many were ever read.
+"""
+
+from __future__ import annotations
+
+from aipm_core import Migration
+
+_NOTIFICATIONS = """
+    create table notifications (
+        seq {counter},
+        id text not null unique,
+        agent_id text not null,
+        project_id text not null,
+        audience text not null default '' check (audience in ('', 'task', 'chat')),
+        type text not null,
+        interrupt integer not null,
+        action text,
+        message text not null,
+        instruction text,
+        task_id text,
+        created_at text not null,
+        expires_at double precision not null,
+        read_at double precision
+    );
+    create index notifications_unread
+        on notifications (agent_id, project_id, audience, interrupt, expires_at)
+        where read_at is null;
+    create index notifications_pauses on notifications (agent_id, project_id, seq)
+        where action in ('pause', 'resume');
+    create index notifications_expiry on notifications (expires_at) where read_at is null;
+    create index notifications_read on notifications (read_at) where read_at is not null;
+"""
+
+_WITHHELD = """
+    create table withheld_results (
+        seq {counter},
+        agent_id text not null,
+        project_id text not null,
+        purpose text not null,
+        session_id text not null,
+        tool text not null,
+        arguments_digest text not null,
+        ok integer not null,
+        result text not null,
+        at text not null
+    );
+    create index withheld_results_owner
+        on withheld_results (agent_id, project_id, purpose, seq);
+"""
+
+_COUNTERS = {
+    "sqlite": "integer primary key autoincrement",
+    "postgresql": "bigint generated always as identity primary key",
+}
+
+MIGRATIONS = [
+    Migration(name=name, sql={engine: sql.format(counter=c) for engine, c in _COUNTERS.items()})
+    for name, sql in (("0001_notifications", _NOTIFICATIONS), ("0002_withheld_results", _WITHHELD))
+]
