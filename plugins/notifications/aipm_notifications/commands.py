@@ -46,7 +46,8 @@ def notify(
     ] = None,
     message: Annotated[str | None, typer.Option(help="What to say.")] = None,
     audience: Annotated[
-        Audience | None, typer.Option(help="Only this kind of session; default: whichever asks first.")
+        Audience | None,
+        typer.Option(help="Only this kind of session; default: whichever asks first."),
     ] = None,
     config: Config = None,
     as_json: AsJson = False,

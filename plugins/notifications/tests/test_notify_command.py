@@ -27,14 +27,14 @@ def stored(install: Install, notification_id: str) -> dict[str, Any]:
     return row
 
 
-def test_an_interrupt_goes_to_the_task_session(install: Install) -> None:
+def test_an_interrupt_goes_to_whichever_session_asks_first(install: Install) -> None:
     made = install.json(
         *("notify", "worker", "--project", "p", "--type", "interrupt"),
         *("--action", "cancel", "--message", "止めて"),
     )
     row = stored(install, made["id"])
     assert (row["agent_id"], row["project_id"], row["type"]) == ("worker", "p", "interrupt")
-    assert (row["action"], row["message"], row["audience"]) == ("cancel", "止めて", "task")
+    assert (row["action"], row["message"], row["audience"]) == ("cancel", "止めて", "")
     assert row["read_at"] is None
 
 
@@ -45,7 +45,7 @@ def test_the_catalogue_has_words_for_every_action(install: Install) -> None:
         )
         row = stored(install, made["id"])
         assert row["message"]
-        assert row["audience"] == "task"
+        assert row["audience"] == ""
 
 
 def test_a_message_goes_to_whoever_asks_unless_told(install: Install) -> None:
