@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from aipm_core import Json, Reader, ServiceKey, Session, Tx
+from aipm_core import Finding, Json, Reader, ServiceKey, Session, Tx
+
+SYSTEM = "system"
+"""The sender of what no member of the project wrote; it has no chat file of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,7 @@ class Chat(Protocol):
         content: str,
         related_task_id: str | None = None,
         conversation_id: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Message:
         """Store a checked message in the caller's transaction; observers and inbox included."""
         ...
@@ -86,4 +90,26 @@ class Chat(Protocol):
         ...
 
 
+class ChatFiles(Protocol):
+    """The chat files as a whole: what ``aipm doctor`` and metrics ask about."""
+
+    async def waiting(self, db: Reader) -> int:
+        """Count the stored messages that are not yet safe in their files."""
+        ...
+
+    async def check(self) -> Finding:
+        """Compare every file with the store."""
+        ...
+
+    async def rebuild(self) -> Finding:
+        """Write every file that differs anew from the store; the old one is kept beside it."""
+        ...
+
+
 CHAT = ServiceKey[Chat]("file_chat.chat")
+CHAT_FILES = ServiceKey[ChatFiles]("file_chat.files")
+
+
+def topic_of(project_id: str, agent_id: str) -> str:
+    """Name the topic that wakes whoever waits for messages of an agent."""
+    return f"chat:{project_id}:{agent_id}"

@@ -1,0 +1,174 @@
+"""Compares the chat files with the store, and writes anew those that differ."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import anyio.to_thread
+from aipm_sessions.api import Directory
+
+from aipm_core import Finding, PluginContext, Reader, is_name
+from aipm_file_chat.api import Message
+from aipm_file_chat.config import FileChatConfig
+from aipm_file_chat.lines import line_of
+from aipm_file_chat.places import FILE, Place, UnsafePlace, chat_file, room_of
+from aipm_file_chat.projection import Projection
+from aipm_file_chat.tables import message_of
+
+_PAGE = 5000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """An agent in a project, and where its file is."""
+
+    project_id: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """What is wrong with one file."""
+
+    owner: Owner
+    problem: str
+
+
+class Inspection:
+    """The ``ChatFiles`` service."""
+
+    def __init__(
+        self, ctx: PluginContext[FileChatConfig], directory: Directory, projection: Projection
+    ) -> None:
+        self._ctx = ctx
+        self._directory = directory
+        self._projection = projection
+
+    async def waiting(self, db: Reader) -> int:
+        """Count the stored messages that are not yet safe in their files."""
+        row = await db.one("select count(*) as waiting from chat_outbox")
+        return int(row["waiting"]) if row else 0
+
+    async def check(self) -> Finding:
+        """Compare every file with the store."""
+        await self._projection.write_out()
+        files, wrong = 0, list[Difference]()
+        async with self._projection.turns.taken():
+            async for owner in self._owners():
+                files += 1
+                if (problem := await self._problem(owner)) is not None:
+                    wrong.append(Difference(owner=owner, problem=problem))
+        if not wrong:
+            return Finding(status="ok", message=f"{files} chat files agree with the store")
+        first = wrong[0]
+        return Finding(
+            status="warn",
+            message=f"{len(wrong)} of {files} chat files differ from the store: "
+            f"{first.owner.place.directory / first.owner.place.shown} {first.problem}",
+            next="aipm doctor --rebuild-chat",
+        )
+
+    async def rebuild(self) -> Finding:
+        """Write every file that differs anew; the old one is kept beside it."""
+        await self._projection.write_out()
+        rebuilt, failed = 0, list[str]()
+        async with self._projection.turns.taken():
+            async for owner in self._owners():
+                if await self._problem(owner) is None:
+                    continue
+                try:
+                    await self._rewrite(owner)
+                    rebuilt += 1
+                except (OSError, UnsafePlace) as error:
+                    failed.append(f"{owner.place.directory / owner.place.shown}: {error}")
+        if failed:
+            return Finding(
+                status="fail",
+                message=f"{len(failed)} chat files cannot be written: {failed[0]}",
+                next="put a plain directory there, then run aipm doctor --rebuild-chat again",
+            )
+        return Finding(status="ok", message=f"{rebuilt} chat files were written anew")
+
+    async def _owners(self) -> AsyncIterator[Owner]:
+        """Yield everybody who has sent or received something where files can be."""
+        rows = await self._ctx.store.scan(
+            "select distinct project_id, sender_id as agent_id from messages union "
+            "select distinct project_id, receiver_id from messages order by 1, 2"
+        )
+        for row in rows:
+            project = await self._directory.project(self._ctx.store, row["project_id"])
+            if project and project.directory and is_name(row["agent_id"]):
+                place = Place(project.directory, row["agent_id"])
+                yield Owner(project_id=project.id, place=place)
+
+    async def _problem(self, owner: Owner) -> str | None:
+        wanted = Counter[bytes]()
+        async for page in self._pages(owner):
+            wanted.update(_digest(line) for line in page)
+        try:
+            found = await anyio.to_thread.run_sync(_lines_found, owner.place)
+        except UnsafePlace as error:
+            return f"cannot be used: {error}"
+        missing, foreign = (wanted - found).total(), (found - wanted).total()
+        if missing or foreign:
+            return f"lacks {missing} lines and holds {foreign} that are not from the store"
+        return None
+
+    async def _pages(self, owner: Owner) -> AsyncIterator[list[bytes]]:
+        """Yield the lines the file should have, page by page."""
+        agent_id, after = owner.place.agent_id, 0
+        while True:
+            rows = await self._ctx.store.scan(
+                "select * from messages where project_id = ? and (sender_id = ? or "
+                "receiver_id = ?) and seq > ? order by seq limit ?",
+                *(owner.project_id, agent_id, agent_id, after, _PAGE),
+            )
+            messages: list[Message] = [message_of(row) for row in rows]
+            if not messages:
+                return
+            after = messages[-1].seq
+            yield [line_of(message, agent_id).text for message in messages]
+
+    async def _rewrite(self, owner: Owner) -> None:
+        """Put a new file in the place of whatever stands there; nothing is followed or lost."""
+        fresh = f"{FILE}.{secrets.token_hex(4)}.new"
+        moment = datetime.fromtimestamp(self._ctx.clock(), UTC)
+        kept = f"{FILE}.{moment:%Y%m%dT%H%M%S}.{secrets.token_hex(2)}.old"
+        with room_of(owner.place) as room:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            file = os.open(fresh, flags, 0o600, dir_fd=room)
+            try:
+                async for page in self._pages(owner):
+                    os.write(file, b"".join(page))
+                os.fsync(file)
+            finally:
+                os.close(file)
+            with suppress(FileNotFoundError):
+                os.rename(FILE, kept, src_dir_fd=room, dst_dir_fd=room)
+            os.rename(fresh, FILE, src_dir_fd=room, dst_dir_fd=room)
+            os.fsync(room)
+
+
+def _lines_found(place: Place) -> Counter[bytes]:
+    found = Counter[bytes]()
+    with chat_file(place, create=False) as file:
+        for line in _lines(file):
+            found[_digest(line)] += 1
+    return found
+
+
+def _lines(file: int) -> Iterator[bytes]:
+    with open(os.dup(file), "rb") as reader:  # noqa: PTH123 - from a descriptor
+        reader.seek(0)
+        yield from reader
+
+
+def _digest(line: bytes) -> bytes:
+    return hashlib.blake2b(line, digest_size=16).digest()
