@@ -7,15 +7,21 @@ the messages themselves.
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from aipm_core import Json, PluginContext, Row, Tx
+import anyio
+
+from aipm_core import Json, PluginContext, Row, Tx, background
 from aipm_file_chat.config import FileChatConfig
 from aipm_file_chat.reading import Reading
-from aipm_file_chat.tables import message_of
+from aipm_file_chat.tables import OUTBOX, message_of
 
 _BATCH = 1000
 _SHORTEST_INDEXED = 3
+_INDEXED = "(select coalesce(max(id), 0) from messages_search_docsize)"
+_IDLE = 3600.0
 _MINE = "m.project_id = ? and (m.sender_id = ? or m.receiver_id = ?)"
 
 
@@ -109,6 +115,24 @@ class History:
         while await self._ctx.store.write(_index_some) == _BATCH:
             pass
 
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncGenerator[None]:
+        """Let the index follow the messages while the runtime lives."""
+        async with background(chat_search=self._follow()):
+            yield
+
+    async def _follow(self) -> None:
+        while True:
+            await self._ctx.store.wait_until((OUTBOX,), self._behind, _IDLE)
+            await anyio.sleep(self._ctx.config.sync_seconds)
+            await self.index()
+
+    async def _behind(self) -> bool | None:
+        row = await self._ctx.store.one(
+            f"select coalesce((select max(seq) from messages), 0) > {_INDEXED} as behind"
+        )
+        return bool(row and row["behind"]) or None
+
     async def _shown(self, rows: list[Row]) -> list[dict[str, Json]]:
         kinds = await self._reading.kinds(self._ctx.store, (row["sender_id"] for row in rows))
         return [for_people(row, kinds[row["sender_id"]]) for row in rows]
@@ -137,7 +161,6 @@ def for_people(row: Row, kind: str) -> dict[str, Json]:
 async def _index_some(tx: Tx) -> int:
     return await tx.run(
         "insert into messages_search (rowid, content) select seq, content from messages "
-        "where seq > (select coalesce(max(id), 0) from messages_search_docsize) "
-        "order by seq limit ?",
+        f"where seq > {_INDEXED} order by seq limit ?",
         _BATCH,
     )

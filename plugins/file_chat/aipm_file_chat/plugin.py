@@ -77,8 +77,9 @@ class FileChat(Plugin[FileChatConfig]):
 
     @hookimpl
     def aipm_lifespan(self) -> Iterable[Lifespan]:
-        """Keep the files in step with the store."""
+        """Keep the files and the search index in step with the store."""
         yield Lifespan(name="chat_files", open=self._projection.lifespan)
+        yield Lifespan(name="chat_search", open=self._history.lifespan)
 
     @hookimpl
     def aipm_routes(self) -> Iterable[Route]:

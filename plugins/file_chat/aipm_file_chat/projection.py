@@ -47,6 +47,7 @@ class Projection:
         self.turns = Turns(ctx.data_dir / "chat.lock")
         self._writing = Rounds[None, None](self._write)
         self._looking = Rounds[Place, dict[Place, Reason | None]](self._look)
+        ctx.meter.gauge("chat_files_late", lambda: self._progress.late)
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
@@ -112,6 +113,7 @@ class Projection:
     def _report(self, batches: Sequence[Batch]) -> None:
         for batch in batches:
             if batch.error is not None:
+                self._ctx.meter.count("chat_append_failures")
                 where = batch.place.directory / batch.place.shown
                 logger.warning(
                     "%s could not be written (%s): %d stored messages wait for it",
