@@ -36,6 +36,8 @@ def line_of(message: Message, owner: str) -> Line:
     shown |= {"content": message.content, "createdAt": message.created_at}
     if message.related_task_id is not None:
         shown["relatedTaskId"] = message.related_task_id
+    if message.conversation_id is not None:
+        shown["conversationId"] = message.conversation_id
     return Line(message.seq, message.id, orjson.dumps(shown) + b"\n")
 
 
