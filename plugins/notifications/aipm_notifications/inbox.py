@@ -10,15 +10,23 @@ from aipm_notifications.api import Type, inbox_topic
 from aipm_notifications.config import NotificationsConfig
 
 _HOUR = 3600.0
-# One statement a check, each half at most two steps into the index of unread rows.
-_VISIBLE = (
-    "from notifications where read_at is null and agent_id = ? and project_id = ? "
-    "and audience in ('', ?) and interrupt = {interrupt} and expires_at > ?"
+# One statement a check, a few steps into the index of unread rows: `audience in (…)` would cost
+# 2 µs more, and a call pays for two checks.
+_ONE = (
+    "select 1 from notifications where read_at is null and agent_id = ? and project_id = ? "
+    "and audience = {audience} and interrupt = {interrupt} and expires_at > ?"
 )
-_INTERRUPTED = f"select 1 {_VISIBLE.format(interrupt=1)} limit 1"
-_UNREAD = (
-    f"select exists (select 1 {_VISIBLE.format(interrupt=1)}) as interrupts, "
-    f"exists (select 1 {_VISIBLE.format(interrupt=0)}) as ordinary"
+_ALL, _OWN = "''", "?"
+_INTERRUPTED = (
+    f"{_ONE.format(audience=_ALL, interrupt=1)} union all "
+    f"{_ONE.format(audience=_OWN, interrupt=1)} limit 1"
+)
+_UNREAD = "select {} as interrupts, {} as ordinary".format(
+    *(
+        f"exists ({_ONE.format(audience=_ALL, interrupt=kind)}) "
+        f"or exists ({_ONE.format(audience=_OWN, interrupt=kind)})"
+        for kind in (1, 0)
+    )
 )
 _LAST = (
     "select * from (select seq from notifications where read_at is null and agent_id = ? "
@@ -83,12 +91,15 @@ class SqlInbox:
 
     async def interrupted(self, db: Reader, session: Session) -> bool:
         """Say whether an unread interrupt holds this session."""
-        return await db.one(_INTERRUPTED, *self._eyes(session)) is not None
+        agent, project, purpose, now = self._eyes(session)
+        asked = (agent, project, now, agent, project, purpose, now)
+        return await db.one(_INTERRUPTED, *asked) is not None
 
     async def kinds(self, session: Session) -> tuple[bool, bool]:
         """Say whether the session has unread interrupts, and whether it has ordinary ones."""
-        eyes = self._eyes(session)
-        row = await self._store.one(_UNREAD, *eyes, *eyes)
+        agent, project, purpose, now = self._eyes(session)
+        asked = (agent, project, now, agent, project, purpose, now)
+        row = await self._store.one(_UNREAD, *asked, *asked)
         return (bool(row["interrupts"]), bool(row["ordinary"])) if row else (False, False)
 
     async def newest(self, db: Reader, session: Session) -> int:
