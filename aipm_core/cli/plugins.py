@@ -10,6 +10,7 @@ import typer
 from aipm_core.commands import AsJson, Config, pairs, say, show, table
 
 if TYPE_CHECKING:
+    from aipm_core.cli.conformance.probe import Check
     from aipm_core.cli.scaffold import Scaffold
     from aipm_core.plugins.discovery import Choice
 
@@ -78,6 +79,21 @@ def new(
     show(data, as_json=as_json, human=lambda: _tell_new(made))
 
 
+@app.command()
+def check(
+    target: Annotated[str, typer.Argument(help="A plugin's directory, or an installed name.")],
+    as_json: AsJson = False,
+) -> None:
+    """Run the conformance checks on a plugin; its code is executed in a process of its own."""
+    from dataclasses import asdict
+
+    from aipm_core.cli.conformance.probe import examine
+
+    checks = examine(target)
+    show([asdict(item) for item in checks], as_json=as_json, human=lambda: _tell_checks(checks))
+    raise typer.Exit(0 if all(item.ok for item in checks) else 1)
+
+
 def _choices(config: Path | None) -> list[Choice]:
     from aipm_core import config as settings_file
     from aipm_core.errors import ConfigError
@@ -133,3 +149,11 @@ def _tell_new(made: Scaffold) -> None:
     say(f"next: pip install -e {made.directory}")
     say(f"      aipm plugins check {made.directory}")
     say(f"      then name it in aipm.toml: [plugins.{made.name}]")
+
+
+def _tell_checks(checks: list[Check]) -> None:
+    for item in checks:
+        name = f"{item.plugin}.{item.name}" if item.plugin else item.name
+        say(f"{'ok  ' if item.ok else 'FAIL'}  {name:<28}  {item.message}")
+    failed = sum(not item.ok for item in checks)
+    say(f"{failed} of {len(checks)} checks failed" if failed else f"{len(checks)} checks passed")

@@ -1,0 +1,125 @@
+"""Questions about a plugin's code, asked before anything of it runs in a runtime."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from difflib import get_close_matches
+from importlib.util import find_spec
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from aipm_core.cli.conformance.subject import Subject, Unfit
+from aipm_core.errors import PluginError
+from aipm_core.hookspecs import PROJECT, kinds
+from aipm_core.plugins import discovery
+
+# The rooms of the core that may change without notice; import-linter guards our own plugins.
+PRIVATE = frozenset({"cli", "compiling", "events", "pipeline", "plugins", "runtime"})
+
+
+def entry_point(subject: Subject) -> str:
+    """The entry point is well formed and its name is free."""
+    name, value = subject.name, subject.found.entry_point.value
+    if not name.isidentifier() or name != name.lower():
+        raise Unfit(f"the plugin name {name!r} is not a lower-case identifier")
+    module, _, cls = value.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), cls)):
+        raise Unfit(f"{value!r} is not of the form MODULE:CLASS")
+    ours = {found.name for found in discovery.installed() if found.first_party}
+    if name in ours and not subject.found.first_party:
+        raise Unfit(f"the plugin name {name!r} belongs to aipm itself; choose another")
+    return f"{name} = {value}"
+
+
+def private_imports(subject: Subject) -> str:
+    """No private module of the core is imported."""
+    for file, line, module in _imports(subject.package):
+        room = module.removeprefix("aipm_core.").partition(".")[0]
+        if module.startswith("aipm_core.") and room in PRIVATE:
+            raise Unfit(
+                f"{file.name}:{line} imports aipm_core.{room}, which may change without notice; "
+                "use what aipm_core itself offers"
+            )
+    return "only the public front of aipm_core is imported"
+
+
+def importable(subject: Subject) -> str:
+    """The class can be imported, from where it was looked for."""
+    try:
+        subject.plugin = subject.found.load()
+    except PluginError as error:
+        raise Unfit(error.reason) from None
+    file = Path(inspect.getfile(subject.plugin)).resolve()
+    if subject.root is not None and not file.is_relative_to(subject.root):
+        raise Unfit(f"{subject.found.entry_point.value} was imported from {file}, not from here")
+    return subject.found.entry_point.value
+
+
+def hooks(subject: Subject) -> str:
+    """Every hook is known, marked, plain, and takes nothing but ``self``."""
+    known = kinds()
+    given = [name for name in dir(subject.plugin) if name.startswith(f"{PROJECT}_")]
+    for name in given:
+        function = inspect.getattr_static(subject.plugin, name)
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "`docs/hooks.md` lists them all"
+            raise Unfit(f"{name} is no hook of aipm; {hint}")
+        _check_hook(name, function)
+    marked = [n for n in dir(subject.plugin) if hasattr(_static(subject, n), f"{PROJECT}_impl")]
+    if strange := [name for name in marked if name not in known]:
+        raise Unfit(f"{strange[0]} is marked with @hookimpl, but no hook has that name")
+    return ", ".join(name for name in known if name in given) or "none"
+
+
+def settings(subject: Subject) -> str:
+    """The settings are a model that forbids unknown keys and needs none to be given."""
+    model = subject.plugin.config_model
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        raise Unfit(f"config_model is {model!r}, not a pydantic model")
+    if model.model_config.get("extra") != "forbid":
+        raise Unfit(f"{model.__name__} accepts unknown keys; derive it from aipm_core.PluginConfig")
+    if needed := [name for name, info in model.model_fields.items() if info.is_required()]:
+        raise Unfit(f"{model.__name__}.{needed[0]} has no default: the plugin could not just start")
+    if taken := {"enabled", "optional"} & set(model.model_fields):
+        raise Unfit(f"{model.__name__}.{min(taken)} is a key of aipm itself; choose another")
+    return ", ".join(model.model_fields) or "none"
+
+
+def _check_hook(name: str, function: object) -> None:
+    options = getattr(function, f"{PROJECT}_impl", None)
+    if options is None:
+        raise Unfit(f"{name} lacks @hookimpl and would never be asked")
+    if options["wrapper"] or options["hookwrapper"]:
+        raise Unfit(f"{name} may not be a wrapper: it could drop what other plugins give")
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise Unfit(f"{name} must be a plain method; async functions go into the records")
+    if not inspect.isfunction(function) or len(inspect.signature(function).parameters) != 1:
+        raise Unfit(f"{name} must be a method without arguments")
+
+
+def _static(subject: Subject, name: str) -> object:
+    return inspect.getattr_static(subject.plugin, name)
+
+
+def _imports(package: str) -> Iterator[tuple[Path, int, str]]:
+    for file in _sources(package):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"), str(file))):
+            if isinstance(node, ast.Import):
+                yield from ((file, node.lineno, alias.name) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                module = node.module or ""
+                yield file, node.lineno, module
+                yield from ((file, node.lineno, f"{module}.{a.name}") for a in node.names)
+
+
+def _sources(package: str) -> list[Path]:
+    spec = find_spec(package)
+    if spec is None:
+        raise Unfit(f"there is no package {package}")
+    if spec.submodule_search_locations:
+        return sorted(Path(spec.submodule_search_locations[0]).rglob("*.py"))
+    return [Path(spec.origin)] if spec.origin else []
