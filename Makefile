@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test check test-long bench clean
+.PHONY: run test check test-long bench docs clean
 
 run: $(STAMP)  ## set up everything and start the server with a demo project
 	$(BIN)/python -m aipm_core.cli.first_run
@@ -23,6 +23,9 @@ test-long: $(STAMP)  ## the sweeps that take longer than a coffee
 
 bench: $(STAMP)  ## measure, and print ratios
 	$(BIN)/python -m benchmarks
+
+docs: $(STAMP)  ## write the pages that are made from the code
+	$(BIN)/python tools/hooks_page.py
 
 clean:
 	rm -rf $(VENV)

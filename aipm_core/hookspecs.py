@@ -3,7 +3,7 @@
 One rule holds for all of them: a hook is a plain (not async) method without arguments, it is
 asked exactly once while the runtime is being built, and it returns records from
 :mod:`aipm_core.contributions`. What happens during a call happens in the functions inside those
-records, and those are async. Each record carries a deadline for its functions.
+records, and those are async. A record that acts during a call carries a deadline.
 """
 
 from __future__ import annotations

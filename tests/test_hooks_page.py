@@ -1,0 +1,33 @@
+"""docs/hooks.md is made from the code and says what the code says."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from aipm_core.hookspecs import kinds
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+def test_the_page_is_up_to_date() -> None:
+    done = subprocess.run(
+        [sys.executable, REPOSITORY / "tools/hooks_page.py", "--check"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_hook_has_a_section_and_every_link_a_target() -> None:
+    page = (REPOSITORY / "docs/hooks.md").read_text(encoding="utf-8")
+    tutorial = (REPOSITORY / "docs/plugin-tutorial.md").read_text(encoding="utf-8")
+    for hook in kinds():
+        assert f"\n## {hook}\n" in page
+    headings = {
+        line.removeprefix("## ").lower().replace(".", "").replace(" ", "-")
+        for line in tutorial.splitlines()
+        if line.startswith("## ")
+    }
+    linked = {part.partition(")")[0] for part in page.split("plugin-tutorial.md#")[1:]}
+    assert linked
+    assert linked <= headings
