@@ -1,1 +1,1 @@
-"""(in the making)"""
+"""Markers in chat messages: the proof that somebody really asked for what an agent does."""
