@@ -17,7 +17,7 @@ from aipm_sessions.api import Directory
 from aipm_core import Finding, PluginContext, Reader, is_name
 from aipm_file_chat.api import Message
 from aipm_file_chat.config import FileChatConfig
-from aipm_file_chat.lines import line_of
+from aipm_file_chat.lines import line_of, write_whole
 from aipm_file_chat.places import FILE, Place, UnsafePlace, chat_file, room_of
 from aipm_file_chat.projection import Projection
 from aipm_file_chat.tables import message_of
@@ -146,8 +146,8 @@ class Inspection:
             file = os.open(fresh, flags, 0o600, dir_fd=room)
             try:
                 async for page in self._pages(owner):
-                    os.write(file, b"".join(page))
-                os.fsync(file)
+                    await anyio.to_thread.run_sync(write_whole, file, b"".join(page))
+                await anyio.to_thread.run_sync(os.fsync, file)
             finally:
                 os.close(file)
             with suppress(FileNotFoundError):

@@ -56,7 +56,7 @@ def append(file: int, lines: Sequence[Line], *, doubtful: bool) -> None:
         os.ftruncate(file, size)
     elif torn:
         texts.insert(0, b"\n")
-    _write_whole(file, b"".join(texts), size)
+    write_whole(file, b"".join(texts))
 
 
 def ids_in(text: bytes, wanted: Collection[str]) -> Iterator[str]:
@@ -97,8 +97,9 @@ def _read(file: int, start: int, length: int) -> bytes:
     return b"".join(parts)
 
 
-def _write_whole(file: int, text: bytes, before: int) -> None:
-    """Write everything, or leave the file as it was."""
+def write_whole(file: int, text: bytes) -> None:
+    """Write everything at the end of a file, or leave the file as it was."""
+    before = os.fstat(file).st_size
     view, written = memoryview(text), 0
     try:
         while written < len(text):

@@ -54,9 +54,9 @@ class Grammar:
         """Return the markers of a message; of several of one kind the first."""
         found: dict[Action, Marker] = {}
         matches = list(self._matches(content))
-        ends = [match.start() for match in matches[1:]] + [len(content)]
-        for match, end in zip(matches, ends, strict=True):
+        for number, match in enumerate(matches, 1):
             action = self._actions[match[1]]
+            end = matches[number].start() if number < len(matches) else len(content)
             argument = content[match.end() : end].strip()
             found.setdefault(action, Marker(action=action, argument=argument))
         return list(found.values())
