@@ -51,6 +51,8 @@ class PluginContext(Generic[C]):
     meter: Meter
     clock: Clock
     data_dir: Path
+    home: Path = Path()
+    """The directory of the settings file: relative paths in settings start here."""
 
     def now(self) -> str:
         """Return the present moment as it is stored and shown."""

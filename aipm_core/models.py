@@ -12,6 +12,7 @@ Json: TypeAlias = Any
 Purpose: TypeAlias = Literal["task", "chat"]
 Role: TypeAlias = Literal["manager", "worker"]
 Kind: TypeAlias = Literal["ai", "human"]
+Audience: TypeAlias = Literal["agent", "ui"]
 Progress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
@@ -35,6 +36,9 @@ class Request:
     ``credential`` is what the transport itself carried (a bearer header, the environment); a
     ``session_token`` among the arguments means the same. ``session`` is set only by code inside
     the process that has already established who is calling; no transport may fill it from the wire.
+    The same holds for ``audience``: tools made for user interfaces do not exist for agents.
+    ``call_id`` is the caller's own name for the call, ``started`` is awaited once, when every check
+    has passed and the tool is about to run.
     """
 
     tool: str
@@ -42,6 +46,9 @@ class Request:
     credential: str | None = None
     session: Session | None = None
     progress: Progress | None = None
+    audience: Audience = "agent"
+    call_id: str | None = None
+    started: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,7 +124,7 @@ class Pipeline:
         self, request: Request, session: Session | None, invalid: CallError | None
     ) -> Reply:
         registered = self.tools.get(request.tool)
-        if registered is None:
+        if registered is None or not _offered(registered.tool, request):
             raise self.missing(request.tool)
         tool = registered.tool
         call = Call(request=request, tool=tool, session=session)
@@ -137,6 +137,8 @@ class Pipeline:
         )
         # Nobody is asked to confirm a call that could not run anyway.
         await self._authorize(call, static=False)
+        if request.started is not None:
+            await request.started()
         result = await self._ask(registered.plugin, tool, tool.run(call, arguments))
         return Reply(result=_json(registered, result))
 
@@ -212,6 +214,11 @@ class Pipeline:
 
     def _internal(self, broken: _Broken) -> str:
         return self.texts("errors.internal_error", incident=broken.incident)
+
+
+def _offered(tool: AnyTool, request: Request) -> bool:
+    """Tools made for user interfaces do not exist for agents that call from outside."""
+    return tool.audience == "agent" or request.audience == "ui"
 
 
 def _json(registered: Registered, result: Json) -> Json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -124,6 +125,7 @@ class Runtime:
             meter=self.meter,
             clock=self.clock,
             data_dir=self.settings.data_dir,
+            home=self.settings.file.parent if self.settings.file else Path(),
         )
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from inspect import getdoc, signature
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_type_hints
+from typing import Any, Generic, TypeAlias, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict
 
-from aipm_core.models import Json, Request, Session
+from aipm_core.models import Audience, Json, Request, Session
 
 A = TypeVar("A")
 
@@ -70,7 +70,7 @@ class Tool(Generic[A]):
     destructive: bool = False
     idempotent: bool = False
     deadline: float = 30.0
-    audience: Literal["agent", "ui"] = "agent"
+    audience: Audience = "agent"
 
 
 AnyTool: TypeAlias = Tool[Any]
@@ -84,7 +84,7 @@ def tool(
     destructive: bool = False,
     idempotent: bool = False,
     deadline: float = 30.0,
-    audience: Literal["agent", "ui"] = "agent",
+    audience: Audience = "agent",
 ) -> Tool[A]:
     """Make a tool of a method: its name, its docstring, the type of its second parameter."""
     _, arguments = signature(run).parameters
