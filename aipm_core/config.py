@@ -32,6 +32,7 @@ class ServerSettings(BaseModel):
     behind_tls_proxy: bool = False
     max_connections: int = Field(default=2000, ge=1)
     max_calls_per_second: float = Field(default=0, ge=0)
+    ping_seconds: float = Field(default=20, gt=0)
 
 
 class StoreSettings(BaseModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import Enum, IntEnum
@@ -111,11 +111,11 @@ class Gateway(Protocol):
         """Say why this caller may not use a tool now, or ``None`` if it may."""
         ...
 
-    def follow(self, session_id: str, after: int | None = None) -> AsyncIterator[StoredEvent]:
+    def follow(self, session_id: str, after: int | None = None) -> AsyncGenerator[StoredEvent]:
         """Receive the events of one session, and system news."""
         ...
 
-    def news(self, after: int | None = None) -> AsyncIterator[StoredEvent]:
+    def news(self, after: int | None = None) -> AsyncGenerator[StoredEvent]:
         """Receive system news only."""
         ...
 

@@ -7,7 +7,7 @@ waits for it, and nothing is kept in memory for it. Events written by another pr
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 import orjson
 
@@ -16,7 +16,7 @@ from aipm_core.contributions import EventSink
 from aipm_core.deadline import within
 from aipm_core.errors import TooOld
 from aipm_core.models import Event, StoredEvent
-from aipm_core.store import Migration, Row, Store, Tx
+from aipm_core.store import Migration, Reader, Row, Store, Tx
 
 logger = logging.getLogger(__name__)
 SYSTEM = ""  # the stream of system events; a session id is never empty
@@ -76,14 +76,16 @@ class EventLog:
         )
         tx.wake(ALL, _topic(stream))
 
-    async def last_seq(self, session_id: str | None) -> int:
+    async def last_seq(self, session_id: str | None, db: Reader | None = None) -> int:
         """Return the number of the newest event of a session, or of system news."""
-        row = await self._store.one(
+        row = await (db or self._store).one(
             "select last_seq from event_streams where stream = ?", session_id or SYSTEM
         )
         return int(row["last_seq"]) if row else 0
 
-    async def follow(self, session_id: str, after: int | None = None) -> AsyncIterator[StoredEvent]:
+    async def follow(
+        self, session_id: str, after: int | None = None
+    ) -> AsyncGenerator[StoredEvent]:
         """Yield a session's events after ``after`` (default: from now on), and system events.
 
         Raises ``TooOld`` when events after that place are no longer kept, also for a reader that
@@ -110,7 +112,7 @@ class EventLog:
                     own = row["seq"]
                 yield _stored(row)
 
-    async def news(self, after: int | None = None) -> AsyncIterator[StoredEvent]:
+    async def news(self, after: int | None = None) -> AsyncGenerator[StoredEvent]:
         """Yield system events only. Ends when the program stops."""
         place = await self.last_seq(None) if after is None else after
         while not self._store.ending:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -95,11 +95,11 @@ class Runtime:
         """Say why this caller may not use a tool now."""
         return await self.pipeline.refusal(tool, session)
 
-    def follow(self, session_id: str, after: int | None = None) -> AsyncIterator[StoredEvent]:
+    def follow(self, session_id: str, after: int | None = None) -> AsyncGenerator[StoredEvent]:
         """Receive the events of one session, and system news."""
         return self.events.follow(session_id, after)
 
-    def news(self, after: int | None = None) -> AsyncIterator[StoredEvent]:
+    def news(self, after: int | None = None) -> AsyncGenerator[StoredEvent]:
         """Receive system news only."""
         return self.events.news(after)
 

@@ -54,7 +54,7 @@ async def test_a_session_sees_its_own_events_and_system_news_only() -> None:
             await publish(aipm, own("a", "secret"), news("hello"))
         assert first is not None
         assert (first.type, first.scope) == ("hello", "system")
-        await follower.aclose()  # type: ignore[attr-defined]
+        await follower.aclose()
 
 
 async def test_sequence_counts_per_session_and_replays_from_a_place() -> None:

@@ -17,7 +17,9 @@ from aipm_core.errors import PortTaken, StartupError
 from aipm_core.runtime import Runtime
 from aipm_core.server.app import App
 from aipm_core.server.guard import Guard, check_bind
+from aipm_core.wire import LARGEST_BODY
 
+_PATIENCE = 60  # seconds a client may leave what was sent to it unread
 _GRACE = 5  # seconds for requests under way when the program is told to stop
 
 
@@ -52,7 +54,10 @@ async def serve(runtime: Runtime, settings: ServerSettings, ready: Callable[[str
             server_header=False,
             limit_concurrency=settings.max_connections,
             timeout_graceful_shutdown=_GRACE,
-            ws_max_size=256 * 1024,
+            ws="websockets-sansio",
+            ws_max_size=LARGEST_BODY,
+            ws_ping_interval=settings.ping_seconds,
+            ws_ping_timeout=settings.ping_seconds,
         )
     )
     server.on_started = lambda: ready(_url(settings.host, port))  # type: ignore[method-assign]
@@ -69,6 +74,9 @@ def _listen(settings: ServerSettings) -> socket.socket:
     # The protocol must be named, or asyncio leaves TCP_NODELAY off and every reply takes 44 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        # Closing waits until everything is sent: for a client that stopped reading, for ever.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _PATIENCE * 1000)
     try:
         listener.bind((settings.host, settings.port))
         listener.listen(1024)

@@ -122,6 +122,10 @@ class SessionDesk(Protocol):
         ...
 
 
+TOKENS_CHANGED = "ui_tokens"
+"""The topic that is woken when a person's token is revoked."""
+
+
 class People(Protocol):
     """Tokens that people's user interfaces carry."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aipm_core import CallError, Json, PluginContext, Row, Tx, check_name, iso, new_id
 from aipm_core.models import Kind, Role
-from aipm_sessions.api import Agent, Project
+from aipm_sessions.api import TOKENS_CHANGED, Agent, Project
 from aipm_sessions.config import SessionsConfig
 from aipm_sessions.credentials import PasskeyChecker, new_secret, token_hash
 from aipm_sessions.desk import Desk
@@ -178,6 +178,7 @@ class Registry:
         now = self._ctx.now()
 
         async def revoke(tx: Tx) -> int:
+            tx.wake(TOKENS_CHANGED)
             return await tx.run(
                 "update ui_tokens set revoked_at = ? where id = ? and revoked_at is null",
                 *(now, token_id),
