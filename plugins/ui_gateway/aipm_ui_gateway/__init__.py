@@ -1,1 +1,1 @@
-"""(in the making)"""
+"""User interfaces: events out, commands in, each session to its own people."""

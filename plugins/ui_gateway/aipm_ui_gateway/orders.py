@@ -1,0 +1,52 @@
+"""One command on its way in: read from a frame, told apart from a repetition by its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from aipm_core import CallError, InvalidArguments, Json
+from aipm_ui_gateway.command_payloads import REFUSALS
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Order(BaseModel):
+    """A command as it stands on the wire."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    id: str = Field(min_length=1, max_length=128)
+    type: str = Field(min_length=1, max_length=64)
+    payload: dict[str, Any] = Field(default_factory=dict)
+
+    def digest(self) -> str:
+        """Return what tells this command from another one under the same id."""
+        text = json.dumps([self.type, self.payload], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def id_of(frame: Json) -> str | None:
+    """Return the id to answer under, as far as the frame has one."""
+    found = frame.get("id") if isinstance(frame, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def checked(model: type[M], value: Json) -> M:
+    """Validate ``value``; the refusal names the field and never repeats its content."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise _refusal(error) from None
+
+
+def _refusal(error: ValidationError) -> CallError:
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    field = ".".join(str(part) for part in first["loc"])
+    message = f"{field}: {first['msg']}" if field else first["msg"]
+    if first["type"] in REFUSALS:
+        return CallError(message, code=first["type"], status=400)
+    return InvalidArguments(message)
