@@ -14,7 +14,7 @@ _DAY, _HOUR = 86_400, 3600
 
 
 class Sweeper:
-    """Sweeps when the runtime opens and now and then after that."""
+    """Sweeps now and then; not at once, or every short command would pay for it."""
 
     def __init__(self, ctx: PluginContext[UiGatewayConfig]) -> None:
         self._ctx = ctx
@@ -27,8 +27,8 @@ class Sweeper:
 
     async def _keep_sweeping(self) -> None:
         while True:
-            await self.sweep()
             await anyio.sleep(self._ctx.config.sweep_seconds)
+            await self.sweep()
 
     async def sweep(self) -> None:
         """Forget everything that is past its time."""
