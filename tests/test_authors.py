@@ -6,29 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from mcp import Client, StdioServerParameters
 
 from tests.fresh_venv import FreshVenv
 from tests.tutorial import blocks, carry_out
 
 REPOSITORY = Path(__file__).parent.parent
-CALL = """\
-import json, sys
-import anyio
-from aipm_core import Request
-from aipm_core.config import load
-from aipm_core.runtime import open_runtime
-
-async def main(passkey):
-    async with open_runtime(load()) as aipm:
-        login = {"agent_id": "worker-1", "passkey": passkey, "project_id": "demo"}
-        opened = await aipm.call(Request(tool="authenticate", arguments=login))
-        token = opened.result["session_token"]
-        arguments = {"session_token": token, "who": "worker-1"}
-        reply = await aipm.call(Request(tool="weather_hello", arguments=arguments))
-        print(json.dumps(reply.result))
-
-anyio.run(main, sys.argv[1])
-"""
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +21,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> FreshVenv:
     return made
 
 
-def test_a_new_plugin_installs_passes_its_test_and_is_called(
+async def test_a_new_plugin_installs_passes_its_test_and_is_called(
     fresh: FreshVenv, tmp_path: Path
 ) -> None:
     fresh.run("aipm", "plugins", "new", "weather", cwd=tmp_path)
@@ -52,8 +35,16 @@ def test_a_new_plugin_installs_passes_its_test_and_is_called(
         "aipm", "agent", "add", "worker-1", "--project", "demo", "--json", cwd=tmp_path
     )
     passkey = json.loads(added)["data"]["passkey"]
-    said = fresh.run("python", "-c", CALL, passkey, cwd=tmp_path)
-    assert json.loads(said) == {"text": "Moin, worker-1"}
+    server = StdioServerParameters(command=str(fresh.root / "bin/aipm"), args=["mcp"], cwd=tmp_path)
+    login = {"agent_id": "worker-1", "passkey": passkey, "project_id": "demo"}
+    async with Client(server, read_timeout_seconds=30) as agent:
+        opened = (await agent.call_tool("authenticate", login)).structured_content
+        assert opened is not None
+        token = opened["result"]["session_token"]
+        arguments = {"session_token": token, "who": "worker-1"}
+        said = (await agent.call_tool("weather_hello", arguments)).structured_content
+    assert said is not None
+    assert said["result"] == {"text": "Moin, worker-1"}
 
 
 def test_an_installed_plugin_stays_off_until_it_is_named(fresh: FreshVenv, tmp_path: Path) -> None:
