@@ -8,7 +8,9 @@ records, and those are async. A record that acts during a call carries a deadlin
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
+from types import MappingProxyType
 from typing import get_args, get_origin, get_type_hints
 
 from pluggy import HookimplMarker, HookspecMarker
@@ -91,10 +93,13 @@ class Hooks:
         return ()
 
 
-def kinds() -> dict[str, type]:
+@cache
+def kinds() -> Mapping[str, type]:
     """Return every hook with the kind of record it gives."""
     names = [name for name in vars(Hooks) if name.startswith(f"{PROJECT}_")]
-    return {name: _record(get_type_hints(getattr(Hooks, name))["return"]) for name in names}
+    return MappingProxyType(
+        {name: _record(get_type_hints(getattr(Hooks, name))["return"]) for name in names}
+    )
 
 
 def _record(returned: object) -> type:

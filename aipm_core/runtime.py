@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -42,6 +43,7 @@ from aipm_core.texts import Texts
 from aipm_core.tools import AnyTool
 from aipm_core.upkeep import background
 
+logger = logging.getLogger(__name__)
 CORE = "aipm_core"
 
 
@@ -152,7 +154,26 @@ def assemble(
     clock: Clock = system_clock,
     choices: Sequence[discovery.Choice] = (),
 ) -> Runtime:
-    """Build the plugins and compile what they give. Nothing is opened, created or started."""
+    """Build the plugins and compile what they give. Nothing is opened, created or started.
+
+    A plugin that fails stops the start, or is left out if its table says ``optional = true``.
+    """
+    try:
+        return _assembled(settings, classes, clock, choices)
+    except PluginError as error:
+        if error.plugin not in classes or not settings.of(error.plugin).optional:
+            raise
+        logger.warning("optional plugin %s skipped: %s", error.plugin, error.reason)
+        others = {name: plugin for name, plugin in classes.items() if name != error.plugin}
+        return assemble(settings, others, clock, choices)
+
+
+def _assembled(
+    settings: Settings,
+    classes: Mapping[str, PluginClass],
+    clock: Clock,
+    choices: Sequence[discovery.Choice],
+) -> Runtime:
     runtime = Runtime(settings, clock)
     runtime.manager = manager = build(classes, settings, runtime.context)
     runtime.pipeline = compile_pipeline(

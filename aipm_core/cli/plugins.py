@@ -122,14 +122,14 @@ def _line(choice: Choice) -> dict[str, Any]:
 def _facts(choice: Choice) -> dict[str, Any]:
     from inspect import getdoc
 
-    from aipm_core.hookspecs import kinds
+    from aipm_core.plugins.shape import hooks_of
 
     plugin = choice.found.load()
     schema = plugin.config_model.model_json_schema().get("properties", {})
     return {
         "summary": (getdoc(plugin) or "").partition("\n")[0],
         "tools": list(plugin.offers),
-        "hooks": [name for name in kinds() if hasattr(plugin, name)],
+        "hooks": hooks_of(plugin),
         "provides": [key.name for key in plugin.provides],
         "requires": [key.name for key in plugin.requires],
         "uses": [key.name for key in plugin.uses],

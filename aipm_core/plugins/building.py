@@ -13,6 +13,7 @@ from aipm_core.context import Plugin, PluginClass, PluginContext
 from aipm_core.errors import PluginError, StartupError
 from aipm_core.hookspecs import PROJECT, Hooks
 from aipm_core.plugins.order import ordered
+from aipm_core.plugins.shape import misuse_of
 from aipm_core.texts import Texts
 
 MakeContext = Callable[[str, BaseModel, Texts], PluginContext[Any]]
@@ -29,7 +30,6 @@ def build(
     for name in names:
         texts = _texts(name, classes[name], settings)
         _register(manager, name, classes[name], make_context(name, configs[name], texts))
-    _refuse_wrappers(manager)
     return manager
 
 
@@ -48,19 +48,12 @@ def _texts(name: str, plugin: PluginClass, settings: Settings) -> Texts:
 def _register(
     manager: pluggy.PluginManager, name: str, plugin: PluginClass, context: PluginContext[Any]
 ) -> None:
+    if (misuse := misuse_of(plugin)) is not None:
+        raise PluginError(name, misuse)
     try:
         built: Plugin[Any] = plugin(context)
         manager.register(built, name=name)
-        manager.check_pending()
     except StartupError:
         raise
     except Exception as error:
         raise PluginError(name, f"cannot be built: {error}") from error
-
-
-def _refuse_wrappers(manager: pluggy.PluginManager) -> None:
-    """A wrapper around a hook could drop another plugin's checks."""
-    for _, caller in sorted(vars(manager.hook).items()):
-        for impl in caller.get_hookimpls():
-            if impl.wrapper or impl.hookwrapper:
-                raise PluginError(impl.plugin_name, f"{caller.name} may not be wrapped")

@@ -34,7 +34,7 @@ class Found:
         """Import the plugin's class."""
         try:
             loaded = self.entry_point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise PluginError(self.name, f"cannot be imported: {error}") from error
         if not (isinstance(loaded, type) and issubclass(loaded, Plugin)):
             raise PluginError(self.name, f"{self.entry_point.value} is not a Plugin class")

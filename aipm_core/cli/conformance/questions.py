@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
-from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,8 +12,8 @@ from pydantic import BaseModel
 
 from aipm_core.cli.conformance.subject import Subject, Unfit
 from aipm_core.errors import PluginError
-from aipm_core.hookspecs import PROJECT, kinds
 from aipm_core.plugins import discovery
+from aipm_core.plugins.shape import hooks_of, misuse_of
 
 # The rooms of the core that may change without notice; import-linter guards our own plugins.
 PRIVATE = frozenset({"cli", "compiling", "events", "pipeline", "plugins", "runtime"})
@@ -60,19 +59,9 @@ def importable(subject: Subject) -> str:
 
 def hooks(subject: Subject) -> str:
     """Every hook is known, marked, plain, and takes nothing but ``self``."""
-    known = kinds()
-    given = [name for name in dir(subject.plugin) if name.startswith(f"{PROJECT}_")]
-    for name in given:
-        function = inspect.getattr_static(subject.plugin, name)
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "`docs/hooks.md` lists them all"
-            raise Unfit(f"{name} is no hook of aipm; {hint}")
-        _check_hook(name, function)
-    marked = [n for n in dir(subject.plugin) if hasattr(_static(subject, n), f"{PROJECT}_impl")]
-    if strange := [name for name in marked if name not in known]:
-        raise Unfit(f"{strange[0]} is marked with @hookimpl, but no hook has that name")
-    return ", ".join(name for name in known if name in given) or "none"
+    if (misuse := misuse_of(subject.plugin)) is not None:
+        raise Unfit(misuse)
+    return ", ".join(hooks_of(subject.plugin)) or "none"
 
 
 def settings(subject: Subject) -> str:
@@ -87,22 +76,6 @@ def settings(subject: Subject) -> str:
     if taken := {"enabled", "optional"} & set(model.model_fields):
         raise Unfit(f"{model.__name__}.{min(taken)} is a key of aipm itself; choose another")
     return ", ".join(model.model_fields) or "none"
-
-
-def _check_hook(name: str, function: object) -> None:
-    options = getattr(function, f"{PROJECT}_impl", None)
-    if options is None:
-        raise Unfit(f"{name} lacks @hookimpl and would never be asked")
-    if options["wrapper"] or options["hookwrapper"]:
-        raise Unfit(f"{name} may not be a wrapper: it could drop what other plugins give")
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise Unfit(f"{name} must be a plain method; async functions go into the records")
-    if not inspect.isfunction(function) or len(inspect.signature(function).parameters) != 1:
-        raise Unfit(f"{name} must be a method without arguments")
-
-
-def _static(subject: Subject, name: str) -> object:
-    return inspect.getattr_static(subject.plugin, name)
 
 
 def _imports(package: str) -> Iterator[tuple[Path, int, str]]:

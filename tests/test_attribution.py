@@ -1,0 +1,255 @@
+"""A plugin that does not fit stops the start with one sentence that names it, and why."""
+
+import logging
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aipm_core import (
+    Access,
+    Authorizer,
+    Call,
+    Json,
+    NoArguments,
+    Plugin,
+    ServiceKey,
+    Tool,
+    hookimpl,
+)
+from aipm_core.config import PluginSettings, Settings
+from aipm_core.context import PluginClass, PluginContext
+from aipm_core.errors import PluginError
+from aipm_core.plugins import discovery
+from aipm_core.plugins.discovery import Choice, Found
+from aipm_core.runtime import Runtime, assemble
+
+KEY = ServiceKey[object]("test.key")
+
+
+async def run(call: Call, args: NoArguments) -> Json:
+    return {}
+
+
+def a_tool(name: str = "t", description: str = "does it") -> Tool[Any]:
+    return Tool(name=name, description=description, run=run, access=Access.SESSION)
+
+
+class Good(Plugin):
+    @hookimpl
+    def aipm_tools(self) -> list[Tool[Any]]:
+        return [a_tool("fine")]
+
+
+class RaisesInHook(Plugin):
+    @hookimpl
+    def aipm_tools(self) -> Iterator[Tool[Any]]:
+        yield a_tool()
+        raise RuntimeError("the moon is wrong")
+
+
+class RaisesInConstructor(Plugin):
+    def __init__(self, ctx: PluginContext[Any]) -> None:
+        raise RuntimeError("no moon at all")
+
+
+class GivesGarbage(Plugin):
+    @hookimpl
+    def aipm_authorizers(self) -> list[Any]:
+        return ["let them in"]
+
+
+class GivesNoList(Plugin):
+    @hookimpl
+    def aipm_authorizers(self) -> Any:
+        return 5
+
+
+class TakenTool(Plugin):
+    @hookimpl
+    def aipm_tools(self) -> list[Tool[Any]]:
+        return [a_tool("fine")]
+
+
+class OddToolName(Plugin):
+    @hookimpl
+    def aipm_tools(self) -> list[Tool[Any]]:
+        return [a_tool("no spaces")]
+
+
+class SilentTool(Plugin):
+    @hookimpl
+    def aipm_tools(self) -> list[Tool[Any]]:
+        return [a_tool("silent", description="")]
+
+
+class HiddenTool(Plugin):
+    offers = ("other",)
+
+    @hookimpl
+    def aipm_tools(self) -> list[Tool[Any]]:
+        return [a_tool("hidden")]
+
+
+class UnknownHook(Plugin):
+    @hookimpl
+    def aipm_authorizer(self) -> list[Authorizer]:
+        return []
+
+
+class Wrapper(Plugin):
+    @hookimpl(wrapper=True)
+    def aipm_authorizers(self) -> Any:
+        yield
+        return []
+
+
+class OldWrapper(Plugin):
+    @hookimpl(hookwrapper=True)
+    def aipm_authorizers(self) -> Any:
+        yield
+
+
+class AsyncHook(Plugin):
+    @hookimpl
+    async def aipm_tools(self) -> list[Tool[Any]]:
+        return []
+
+
+class Unmarked(Plugin):
+    def aipm_tools(self) -> list[Tool[Any]]:
+        return []
+
+
+class Greedy(Plugin):
+    @hookimpl
+    def aipm_tools(self, manager: object) -> list[Tool[Any]]:
+        return []
+
+
+class Needy(Plugin):
+    requires = (KEY,)
+
+
+class Provider(Plugin):
+    provides = (KEY,)
+
+
+class RoundOne(Plugin):
+    provides = (KEY,)
+    requires = (ServiceKey[object]("test.other"),)
+
+
+class RoundTwo(Plugin):
+    provides = (ServiceKey[object]("test.other"),)
+    requires = (KEY,)
+
+
+def started(classes: dict[str, PluginClass], **tables: dict[str, Any]) -> Runtime:
+    plugins = {name: PluginSettings.model_validate(table) for name, table in tables.items()}
+    return assemble(Settings(data_dir=Path("unused"), plugins=plugins), classes)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "sentence"),
+    [
+        (RaisesInHook, "aipm_tools failed: the moon is wrong"),
+        (RaisesInConstructor, "cannot be built: no moon at all"),
+        (GivesGarbage, "aipm_authorizers gave 'let them in', not a Authorizer"),
+        (GivesNoList, "aipm_authorizers failed: 'int' object is not iterable"),
+        (TakenTool, "tool 'fine' is already offered by 'good'"),
+        (OddToolName, "tool name 'no spaces' is not 1-64 of A-Z a-z 0-9 _ -"),
+        (SilentTool, "tool 'silent' has no description"),
+        (HiddenTool, "tool 'hidden' is missing in `offers`"),
+        (UnknownHook, "aipm_authorizer is no hook of aipm; did you mean 'aipm_authorizers'?"),
+        (Wrapper, "aipm_authorizers may not be a wrapper: it could drop what other plugins give"),
+        (
+            OldWrapper,
+            "aipm_authorizers may not be a wrapper: it could drop what other plugins give",
+        ),
+        (AsyncHook, "aipm_tools must be a plain method; async functions go into the records"),
+        (Unmarked, "aipm_tools lacks @hookimpl and would never be asked"),
+        (Greedy, "aipm_tools must be a method without arguments"),
+        (
+            Needy,
+            "requires test.key, which no enabled plugin provides; "
+            "switch the provider on or this plugin off",
+        ),
+    ],
+)
+def test_a_plugin_that_does_not_fit_is_named(plugin: PluginClass, sentence: str) -> None:
+    with pytest.raises(PluginError) as refused:
+        started({"good": Good, "x": plugin})
+    assert str(refused.value) == f"plugin 'x': {sentence}"
+
+
+def test_two_providers_of_one_service_are_both_named() -> None:
+    with pytest.raises(PluginError) as refused:
+        started({"a": Provider, "b": Provider})
+    assert str(refused.value) == "plugin 'b': provides test.key, which a already provides"
+
+
+def test_requirements_that_go_round_are_shown() -> None:
+    with pytest.raises(PluginError, match=r"^plugin '\w': requirements go round: \w -> \w -> \w$"):
+        started({"a": RoundOne, "b": RoundTwo})
+
+
+def test_an_optional_plugin_that_cannot_be_built_is_left_out(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        runtime = started({"good": Good, "x": RaisesInHook}, x={"optional": True})
+    assert [tool.name for tool in runtime.catalog()] == ["fine"]
+    assert "optional plugin x skipped: aipm_tools failed: the moon is wrong" in caplog.messages
+
+
+def test_what_needs_a_plugin_that_was_left_out_does_not_start() -> None:
+    class BrokenProvider(RaisesInConstructor):
+        provides = (KEY,)
+
+    classes: dict[str, PluginClass] = {"x": BrokenProvider, "y": Needy}
+    with pytest.raises(PluginError, match=r"^plugin 'y': requires test.key"):
+        started(classes, x={"optional": True})
+
+
+def test_a_hook_of_a_later_aipm_may_be_marked_as_such() -> None:
+    class FromTheFuture(Plugin):
+        @hookimpl(optionalhook=True)
+        def aipm_dreams(self) -> list[object]:
+            return [object()]
+
+    started({"x": FromTheFuture})
+
+
+def found(value: str) -> Choice:
+    point = EntryPoint("x", value, discovery.GROUP)
+    return Choice(Found("x", "aipm-x", "1", point), enabled=True, reason="test")
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("gone_away:X", "cannot be imported: No module named 'gone_away'"),
+        ("string:Gone", "cannot be imported: module 'string' has no attribute 'Gone'"),
+        ("string:Template", "string:Template is not a Plugin class"),
+        ("string:digits", "string:digits is not a Plugin class"),
+        ("aipm_that_exits:X", "cannot be imported: 3"),
+    ],
+)
+def test_what_cannot_be_imported_is_named_or_left_out(
+    value: str,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (tmp_path / "aipm_that_exits.py").write_text("raise SystemExit(3)", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(PluginError) as refused:
+        discovery.load([found(value)], Settings())
+    assert str(refused.value) == f"plugin 'x': {sentence}"
+    optional = Settings(plugins={"x": PluginSettings(optional=True)})
+    assert discovery.load([found(value)], optional) == {}
+    assert caplog.messages == [f"optional plugin x skipped: {sentence}"]
