@@ -13,8 +13,17 @@ from aipm_core.context import Plugin, PluginClass, PluginContext
 from aipm_core.errors import PluginError, StartupError
 from aipm_core.hookspecs import PROJECT, Hooks
 from aipm_core.plugins.order import ordered
-from aipm_core.plugins.shape import misuse_of
+from aipm_core.plugins.shape import PREFIX, misuse_of
 from aipm_core.texts import Texts
+
+
+class _Manager(pluggy.PluginManager):
+    """Looks for hooks where they can be, instead of at every attribute of a plugin."""
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:  # noqa: ANN401
+        """Return the marks of a hook."""
+        return super().parse_hookimpl_opts(plugin, name) if name.startswith(PREFIX) else None
+
 
 MakeContext = Callable[[str, BaseModel, Texts], PluginContext[Any]]
 
@@ -25,7 +34,7 @@ def build(
     """Check every plugin's settings, then build them in order."""
     names = ordered(classes)
     configs = {name: _config(name, classes[name], settings) for name in names}
-    manager = pluggy.PluginManager(PROJECT)
+    manager = _Manager(PROJECT)
     manager.add_hookspecs(Hooks)
     for name in names:
         texts = _texts(name, classes[name], settings)

@@ -10,7 +10,7 @@ from typing import Any
 from aipm_core.context import PluginClass
 from aipm_core.hookspecs import PROJECT, kinds
 
-_PREFIX = f"{PROJECT}_"
+PREFIX = f"{PROJECT}_"
 _MARK = f"{PROJECT}_impl"
 
 
@@ -22,10 +22,10 @@ def hooks_of(plugin: PluginClass) -> list[str]:
 def misuse_of(plugin: PluginClass) -> str | None:
     """Say in one sentence what is wrong with a plugin's hooks; ``None`` if nothing is."""
     known = kinds()
-    for name in dir(plugin):
-        function = inspect.getattr_static(plugin, name)
+    members = {n: m for cls in reversed(plugin.__mro__) for n, m in vars(cls).items()}
+    for name, function in sorted(members.items()):
         mark: Mapping[str, Any] | None = getattr(function, _MARK, None)
-        if mark is None and not name.startswith(_PREFIX):
+        if mark is None and not name.startswith(PREFIX):
             continue
         if name in known:
             problem = _problem(name, function, mark)
