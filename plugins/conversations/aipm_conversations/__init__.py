@@ -1,1 +1,1 @@
-"""(in the making)"""
+"""Conversations: two agents of a project take turns until one of them, or a limit, ends it."""

@@ -8,6 +8,7 @@ from typing import Literal, Protocol, TypeAlias
 from aipm_core import Reader, ServiceKey, Session, Tx
 
 State: TypeAlias = Literal["pending", "active", "ended", "expired"]
+EndReason: TypeAlias = Literal["end", "max_turns", "timeout", "session_lost"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,14 +27,34 @@ class Conversation:
     created_at: str
     ended_at: str | None
     ended_by: str | None
-    end_reason: str | None
+    end_reason: EndReason | None
+    due_at: float
+    """When it times out if nothing more happens, in seconds since the epoch."""
+    delegation_id: str | None = None
+
+    @property
+    def over(self) -> bool:
+        """Say whether nothing more can be said in it."""
+        return self.state in {"ended", "expired"}
+
+    def partner_of(self, agent_id: str) -> str:
+        """Return the other side."""
+        return self.participant_id if agent_id == self.initiator_id else self.initiator_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """On whose behalf a conversation is held: a task, and the delegation that asked for it."""
+
+    task_id: str | None
+    delegation_id: str | None = None
 
 
 class TaskResolver(Protocol):
     """A plugin that knows for which task a chat session starts a conversation."""
 
-    async def task_for(self, tx: Tx, session: Session, participant_id: str) -> str | None:
-        """Return the task's id, if there is one."""
+    async def origin_of(self, tx: Tx, session: Session, participant_id: str) -> Origin | None:
+        """Return what a new conversation is bound to, if anything."""
         ...
 
 
@@ -44,9 +65,24 @@ class Conversations(Protocol):
         """List the conversations bound to a task, oldest first."""
         ...
 
+    async def of_delegation(self, db: Reader, delegation_id: str) -> list[Conversation]:
+        """List the conversations a delegation led to, oldest first."""
+        ...
+
+    async def open_between(
+        self, db: Reader, project_id: str, one: str, other: str
+    ) -> Conversation | None:
+        """Find the conversation two agents are in now, whoever started it."""
+        ...
+
     def resolve_task(self, resolver: TaskResolver) -> None:
         """Ask this plugin for the task of a new conversation. Call it in a constructor."""
         ...
+
+
+def topic(project_id: str, agent_id: str) -> str:
+    """Name what is woken when a conversation of an agent starts, moves on or ends."""
+    return f"conversations:{project_id}:{agent_id}"
 
 
 CONVERSATIONS = ServiceKey[Conversations]("conversations.conversations")

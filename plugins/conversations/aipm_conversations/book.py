@@ -1,0 +1,103 @@
+"""Moves conversations from state to state."""
+
+from __future__ import annotations
+
+from aipm_conversations.api import Conversation, EndReason, State, topic
+from aipm_conversations.archive import Archive
+from aipm_conversations.config import ConversationsConfig
+from aipm_core import PluginContext, Session, Tx, new_id
+
+SYSTEM = "system"
+"""Who ends what no agent ended. No agent can have this id."""
+
+
+class Book:
+    """Every change of a conversation, each inside its caller's transaction."""
+
+    def __init__(self, ctx: PluginContext[ConversationsConfig], archive: Archive) -> None:
+        self._ctx = ctx
+        self._archive = archive
+
+    async def open(
+        self, tx: Tx, session: Session, participant_id: str, purpose: str | None, max_turns: int
+    ) -> Conversation:
+        """Write down a new conversation; its first message comes with it."""
+        origin = await self._archive.origin_of(tx, session, participant_id)
+        me, made = session.agent_id, new_id("conv")
+        await tx.run(
+            "insert into conversations (id, project_id, initiator_id, participant_id, first_id, "
+            "second_id, purpose, state, turns, max_turns, task_id, delegation_id, created_at, "
+            "due_at) values (?, ?, ?, ?, ?, ?, ?, 'pending', 1, ?, ?, ?, ?, ?)",
+            *(made, session.project_id, me, participant_id),
+            *(min(me, participant_id), max(me, participant_id), purpose, max_turns),
+            *(origin.task_id, origin.delegation_id, self._ctx.now()),
+            self._ctx.clock() + self._ctx.config.pending_seconds,
+        )
+        for side in (me, participant_id):
+            await tx.run(
+                "insert into conversation_sides (conversation_id, agent_id, project_id) "
+                "values (?, ?, ?)",
+                *(made, side, session.project_id),
+            )
+        return await self._changed(tx, made)
+
+    async def activate(self, tx: Tx, conversation_id: str) -> bool:
+        """Note that the participant has taken notice; ``False`` if that is no news."""
+        changed = await tx.run(
+            "update conversations set state = 'active', due_at = ? "
+            "where id = ? and state = 'pending' and due_at > ?",
+            *(self._ctx.clock() + self._ctx.config.active_seconds, conversation_id),
+            self._ctx.clock(),
+        )
+        if changed:
+            await self._changed(tx, conversation_id)
+        return bool(changed)
+
+    async def count_turn(self, tx: Tx, conversation: Conversation, sender_id: str) -> Conversation:
+        """Count a message; at the last turn the conversation ends by itself."""
+        if sender_id == conversation.participant_id:
+            await self.activate(tx, conversation.id)
+        await tx.run(
+            "update conversations set turns = turns + 1, "
+            "due_at = case state when 'active' then ? else due_at end where id = ?",
+            *(self._ctx.clock() + self._ctx.config.active_seconds, conversation.id),
+        )
+        return await self._changed(tx, conversation.id)
+
+    async def end(
+        self,
+        tx: Tx,
+        conversation: Conversation,
+        reason: EndReason,
+        *,
+        by: str,
+        told: str | None = None,
+    ) -> Conversation:
+        """End a conversation; ``told`` is the side that learns it from the reply to its call."""
+        state: State = "ended"
+        if conversation.state == "pending" and reason == "timeout":
+            state = "expired"
+        await tx.run(
+            "update conversations set state = ?, ended_at = ?, ended_by = ?, end_reason = ? "
+            "where id = ? and state in ('pending', 'active')",
+            *(state, self._ctx.now(), by, reason, conversation.id),
+        )
+        if told is not None:
+            await self.tell(tx, conversation.id, told)
+        return await self._changed(tx, conversation.id)
+
+    async def tell(self, tx: Tx, conversation_id: str, agent_id: str) -> bool:
+        """Note that a side knows of the end; ``False`` if it had been told before."""
+        changed = await tx.run(
+            "update conversation_sides set told_at = ? "
+            "where conversation_id = ? and agent_id = ? and told_at is null",
+            *(self._ctx.now(), conversation_id, agent_id),
+        )
+        return bool(changed)
+
+    async def _changed(self, tx: Tx, conversation_id: str) -> Conversation:
+        found = await self._archive.find(tx, conversation_id)
+        assert found is not None  # noqa: S101 - written in this transaction
+        for side in (found.initiator_id, found.participant_id):
+            tx.wake(topic(found.project_id, side))
+        return found
