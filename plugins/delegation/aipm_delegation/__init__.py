@@ -1,1 +1,1 @@
-"""(in the making)"""
+"""Delegation: task sessions work, chat sessions talk, and one hands over to the other."""

@@ -1,0 +1,98 @@
+"""What delegations give a chat session to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aipm_conversations.api import Conversations, Origin
+from aipm_sessions.api import Need
+
+from aipm_core import Json, PluginContext, Reader, Session, Tx
+from aipm_core.models import Purpose
+from aipm_delegation.config import DelegationConfig
+from aipm_delegation.ledger import Delegation, Ledger, topic
+
+
+class Errand:
+    """Shows pending delegations, hands them out, and binds conversations to them.
+
+    That is a ``WorkSource``, a ``PendingExtra`` and a ``TaskResolver`` of three other plugins.
+    """
+
+    name = "process_delegation"
+    purpose: Purpose = "chat"
+    rank = 30
+
+    def __init__(
+        self,
+        ctx: PluginContext[DelegationConfig],
+        ledger: Ledger,
+        conversations: Conversations | None,
+    ) -> None:
+        self._ctx = ctx
+        self._ledger = ledger
+        self._conversations = conversations
+
+    def topics(self, session: Session) -> tuple[str, ...]:
+        """Wake for this agent's delegations."""
+        return (topic(session.project_id, session.agent_id),)
+
+    async def look(self, session: Session) -> Mapping[str, Json] | None:
+        """Show the oldest one; ``get_pending_messages`` hands it out."""
+        waiting = await self._ledger.pending(self._ctx.store, session, 1)
+        if not waiting:
+            return None
+        return {
+            "action": self.name,
+            **_shown(waiting[0]),
+            "instruction": self._ctx.texts("work.process_delegation"),
+        }
+
+    async def needs(self, db: Reader) -> list[Need]:
+        """List who has a delegation waiting."""
+        rows = await db.all(
+            "select distinct project_id, agent_id from chat_delegations "
+            "where status = 'pending' order by project_id, agent_id"
+        )
+        return [
+            Need(
+                agent_id=row["agent_id"],
+                project_id=row["project_id"],
+                purpose=self.purpose,
+                reason=self.name,
+            )
+            for row in rows
+        ]
+
+    async def fields(self, tx: Tx, session: Session) -> Mapping[str, Json]:
+        """Hand out what waits, in the transaction that reads the messages."""
+        shown = []
+        for delegation in await self._ledger.pending(tx, session):
+            await self._ledger.take(tx, delegation, session)
+            shown.append({**_shown(delegation), **await self._begun(tx, delegation)})
+        return {"pending_delegations": shown}
+
+    async def origin_of(self, tx: Tx, session: Session, participant_id: str) -> Origin | None:
+        """Bind a conversation to the delegation that asks for it."""
+        asked = await self._ledger.open_towards(tx, session, participant_id)
+        if not asked:
+            return None
+        return Origin(task_id=asked[0].task_id, delegation_id=asked[0].id)
+
+    async def _begun(self, tx: Tx, delegation: Delegation) -> dict[str, Json]:
+        """Name the conversation an earlier session began, so that it is carried on."""
+        if self._conversations is None or delegation.attempts == 0:
+            return {}
+        begun = await self._conversations.open_between(
+            tx, delegation.project_id, delegation.agent_id, delegation.target_agent_id
+        )
+        return {"conversation_id": begun.id} if begun else {}
+
+
+def _shown(delegation: Delegation) -> dict[str, Json]:
+    return {
+        "delegation_id": delegation.id,
+        "target_agent_id": delegation.target_agent_id,
+        "purpose": delegation.purpose,
+        "context": delegation.context,
+    }
