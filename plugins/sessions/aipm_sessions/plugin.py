@@ -19,6 +19,7 @@ from aipm_core import (
 )
 from aipm_sessions.api import DECISIONS, DIRECTORY, GUIDANCE, PEOPLE, SESSION_DESK, WORK_BOARD
 from aipm_sessions.boards import Decisions, StandingTexts, Work
+from aipm_sessions.claims import Claims
 from aipm_sessions.config import SessionsConfig
 from aipm_sessions.credentials import PasskeyChecker
 from aipm_sessions.desk import Desk
@@ -28,16 +29,18 @@ from aipm_sessions.login import Login
 from aipm_sessions.metrics_route import MetricsRoute
 from aipm_sessions.people import UiTokens
 from aipm_sessions.registry import Registry
+from aipm_sessions.roster import Roster
 from aipm_sessions.tables import MIGRATIONS
 
 REGISTRY = ServiceKey[Registry]("sessions.registry")
+ROSTER = ServiceKey[Roster]("sessions.roster")
 
 
 class Sessions(Plugin[SessionsConfig]):
     """Hands out session tokens and recognises them."""
 
     config_model = SessionsConfig
-    provides = (DIRECTORY, SESSION_DESK, PEOPLE, WORK_BOARD, GUIDANCE, DECISIONS, REGISTRY)
+    provides = (DIRECTORY, SESSION_DESK, PEOPLE, WORK_BOARD, GUIDANCE, DECISIONS, REGISTRY, ROSTER)
     offers = ("authenticate", "help", "logout")
 
     def __init__(self, ctx: PluginContext[SessionsConfig]) -> None:
@@ -51,7 +54,10 @@ class Sessions(Plugin[SessionsConfig]):
         people = UiTokens(ctx, directory)
         self._metrics = MetricsRoute(ctx, people)
         ctx.services.provide(PEOPLE, people)
-        ctx.services.provide(WORK_BOARD, Work())
+        board, claims = Work(), Claims(ctx, self._desk)
+        self._desk.observe(claims)
+        ctx.services.provide(WORK_BOARD, board)
+        ctx.services.provide(ROSTER, Roster(ctx, self._desk, directory, board, claims))
         ctx.services.provide(GUIDANCE, StandingTexts())
         ctx.services.provide(DECISIONS, Decisions())
         ctx.services.provide(REGISTRY, Registry(ctx, self._desk, directory, passkeys))

@@ -65,4 +65,22 @@ MIGRATIONS = [
             create index login_attempts_agent on login_attempts (agent_id, at);
         """,
     ),
+    Migration(
+        name="0003_work_claims",
+        sql="""
+            create table work_claims (
+                id text primary key,
+                project_id text not null references projects (id),
+                agent_id text not null references agents (id),
+                purpose text not null check (purpose in ('task', 'chat')),
+                supervisor text not null,
+                claimed_at text not null,
+                expires_at double precision not null,
+                session_id text
+            );
+            create unique index work_claims_open on work_claims (project_id, agent_id, purpose)
+                where session_id is null;
+            create index work_claims_expiry on work_claims (expires_at);
+        """,
+    ),
 ]
