@@ -60,11 +60,13 @@ class Archive:
         row = await db.one(_SELECT + "id = ?", conversation_id)
         return _conversation(row) if row else None
 
-    async def requests_to(self, db: Reader, project_id: str, agent_id: str) -> list[Conversation]:
-        """List the invitations an agent has not noticed, oldest first."""
+    async def offered_to(self, db: Reader, project_id: str, agent_id: str) -> list[Conversation]:
+        """List an agent's open conversations that no chat session of it attends, oldest first."""
         rows = await db.all(
-            _SELECT + "project_id = ? and participant_id = ? and state = 'pending' "
-            "and due_at > ? order by created_at, id",
+            "select c.* from conversation_sides s join conversations c on c.id = s.conversation_id "
+            "where s.project_id = ? and s.agent_id = ? and s.told_at is null "
+            "and s.session_id is null and c.state in ('pending', 'active') and c.due_at > ? "
+            "order by c.created_at, c.id",
             *(project_id, agent_id, self._clock()),
         )
         return [_conversation(row) for row in rows]

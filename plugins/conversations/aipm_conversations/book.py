@@ -33,36 +33,56 @@ class Book:
             *(origin.task_id, origin.delegation_id, self._ctx.now()),
             self._ctx.clock() + self._ctx.config.pending_seconds,
         )
-        for side in (me, participant_id):
+        for side, attending in ((me, session.id), (participant_id, None)):
             await tx.run(
-                "insert into conversation_sides (conversation_id, agent_id, project_id) "
-                "values (?, ?, ?)",
-                *(made, side, session.project_id),
+                "insert into conversation_sides (conversation_id, agent_id, project_id, "
+                "session_id) values (?, ?, ?, ?)",
+                *(made, side, session.project_id, attending),
             )
         return await self._changed(tx, made)
 
-    async def activate(self, tx: Tx, conversation_id: str) -> bool:
-        """Note that the participant has taken notice; ``False`` if that is no news."""
-        changed = await tx.run(
-            "update conversations set state = 'active', due_at = ? "
-            "where id = ? and state = 'pending' and due_at > ?",
-            *(self._ctx.clock() + self._ctx.config.active_seconds, conversation_id),
-            self._ctx.clock(),
-        )
-        if changed:
-            await self._changed(tx, conversation_id)
-        return bool(changed)
+    async def attend(self, tx: Tx, conversation: Conversation, session: Session) -> bool:
+        """Note which chat session takes care of it; ``False`` if another one already does.
 
-    async def count_turn(self, tx: Tx, conversation: Conversation, sender_id: str) -> Conversation:
-        """Count a message; at the last turn the conversation ends by itself."""
-        if sender_id == conversation.participant_id:
-            await self.activate(tx, conversation.id)
+        A participant that takes notice makes a pending conversation active.
+        """
+        current = await self._archive.find(tx, conversation.id)
+        if current is None or self._archive.is_over(current):
+            return False
+        took = await tx.run(
+            "update conversation_sides set session_id = ? "
+            "where conversation_id = ? and agent_id = ? and session_id is null",
+            *(session.id, conversation.id, session.agent_id),
+        )
+        if took and session.agent_id == conversation.participant_id:
+            await self._activate(tx, conversation.id)
+        return bool(took)
+
+    async def count_turn(
+        self, tx: Tx, conversation: Conversation, session: Session
+    ) -> Conversation:
+        """Count a message of a side; who speaks attends, and an answer makes it active."""
+        await tx.run(
+            "update conversation_sides set session_id = ? "
+            "where conversation_id = ? and agent_id = ?",
+            *(session.id, conversation.id, session.agent_id),
+        )
+        if session.agent_id == conversation.participant_id:
+            await self._activate(tx, conversation.id)
         await tx.run(
             "update conversations set turns = turns + 1, "
             "due_at = case state when 'active' then ? else due_at end where id = ?",
             *(self._ctx.clock() + self._ctx.config.active_seconds, conversation.id),
         )
         return await self._changed(tx, conversation.id)
+
+    async def _activate(self, tx: Tx, conversation_id: str) -> None:
+        await tx.run(
+            "update conversations set state = 'active', due_at = ? "
+            "where id = ? and state = 'pending'",
+            *(self._ctx.clock() + self._ctx.config.active_seconds, conversation_id),
+        )
+        await self._changed(tx, conversation_id)
 
     async def end(
         self,

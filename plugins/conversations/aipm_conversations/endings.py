@@ -9,6 +9,7 @@ from functools import partial
 import anyio
 from aipm_sessions.api import SessionDesk
 
+from aipm_conversations.api import topic
 from aipm_conversations.archive import Archive
 from aipm_conversations.book import SYSTEM, Book
 from aipm_conversations.config import ConversationsConfig
@@ -50,14 +51,23 @@ class Watch:
         return {}
 
     async def closed(self, tx: Tx, session: Session, reason: str) -> None:
-        """Note since when an agent has had no chat session."""
-        if session.purpose == "chat" and not await self._has_chat_session(tx, session):
+        """Offer what the session attended to the next one; note who has no chat session left."""
+        if session.purpose != "chat":
+            return
+        side = (session.project_id, session.agent_id)
+        await tx.run(
+            "update conversation_sides set session_id = null where project_id = ? "
+            "and agent_id = ? and told_at is null and session_id = ?",
+            *(*side, session.id),
+        )
+        if not await self._has_chat_session(tx, session):
             await tx.run(
-                "update conversation_sides set lost_at = ? "
-                "where project_id = ? and agent_id = ? and told_at is null and conversation_id in "
+                "update conversation_sides set lost_at = ? where project_id = ? "
+                "and agent_id = ? and told_at is null and conversation_id in "
                 "(select id from conversations where state in ('pending', 'active'))",
-                *(self._ctx.clock(), session.project_id, session.agent_id),
+                *(self._ctx.clock(), *side),
             )
+        tx.wake(topic(*side))
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
@@ -113,7 +123,5 @@ class Watch:
             await self._book.end(tx, found, "session_lost", by=agent_id)
 
     async def _has_chat_session(self, tx: Tx, session: Session) -> bool:
-        return any(
-            info.session.agent_id == session.agent_id and info.session.purpose == "chat"
-            for info in await self._desk.live(tx, session.project_id)
-        )
+        live = await self._desk.live(tx, session.project_id, session.agent_id)
+        return any(info.session.purpose == "chat" for info in live)

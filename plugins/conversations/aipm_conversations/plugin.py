@@ -48,7 +48,7 @@ class Conversations(Plugin[ConversationsConfig]):
         book = Book(ctx, archive)
         self._talk = Talk(ctx, archive, book, chat)
         self._watch = Watch(ctx, archive, book, desk)
-        requests = Requests(ctx, archive, book)
+        requests = Requests(ctx, archive, book, chat)
         desk.observe(self._watch)
         chat.extend_pending(requests)
         board.add(requests)

@@ -41,6 +41,7 @@ MIGRATIONS = [
                 conversation_id text not null references conversations (id),
                 agent_id text not null references agents (id),
                 project_id text not null,
+                session_id text,
                 lost_at double precision,
                 told_at text,
                 primary key (conversation_id, agent_id)

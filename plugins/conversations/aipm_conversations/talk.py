@@ -75,7 +75,7 @@ class Talk:
         async def send(tx: Tx) -> Json:
             conversation = await self._mine(tx, me, args.conversation_id)
             message_id = await self._utter(tx, me, conversation, args.content)
-            moved = await self._book.count_turn(tx, conversation, me.agent_id)
+            moved = await self._book.count_turn(tx, conversation, me)
             if moved.turns >= moved.max_turns:
                 moved = await self._book.end(tx, moved, "max_turns", by=SYSTEM, told=me.agent_id)
             return self._told(moved, message_id)
@@ -99,7 +99,7 @@ class Talk:
             message_id = None
             if last is not None:
                 message_id = await self._utter(tx, me, conversation, last)
-                conversation = await self._book.count_turn(tx, conversation, me.agent_id)
+                conversation = await self._book.count_turn(tx, conversation, me)
             ended = await self._book.end(tx, conversation, "end", by=me.agent_id, told=me.agent_id)
             return self._told(ended, message_id)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from aipm_file_chat.api import Chat
 from aipm_sessions.api import Need
 
-from aipm_conversations.api import topic
+from aipm_conversations.api import Conversation, topic
 from aipm_conversations.archive import Archive
 from aipm_conversations.book import Book
 from aipm_conversations.config import ConversationsConfig
@@ -16,54 +17,54 @@ from aipm_core.models import Purpose
 
 
 class Requests:
-    """Offers invitations; taking notice makes a conversation active.
+    """Offers an agent's open conversations that no chat session of it attends.
 
-    It is also a ``PendingExtra``: reading the first message is taking notice too. Otherwise an
-    agent that reads before it asks for its next action would answer in a pending conversation.
+    That is an invitation nobody has noticed, or one whose session is gone: then the next session
+    gets what was said so far, because it remembers nothing. It is also a ``PendingExtra``:
+    reading the first message is taking notice too. Otherwise an agent that reads before it asks
+    for its next action would answer in a pending conversation.
     """
 
     name = "conversation_request"
     purpose: Purpose = "chat"
-    rank = 10
+    rank = 5
 
     def __init__(
-        self, ctx: PluginContext[ConversationsConfig], archive: Archive, book: Book
+        self, ctx: PluginContext[ConversationsConfig], archive: Archive, book: Book, chat: Chat
     ) -> None:
         self._ctx = ctx
         self._archive = archive
         self._book = book
+        self._chat = chat
 
     def topics(self, session: Session) -> tuple[str, ...]:
         """Wake for changes of this agent's conversations."""
         return (topic(session.project_id, session.agent_id),)
 
     async def look(self, session: Session) -> Mapping[str, Json] | None:
-        """Return the oldest invitation, and note that it was seen."""
-        store = self._ctx.store
-        for request in await self._archive.requests_to(store, session.project_id, session.agent_id):
-            if await store.write(partial(self._book.activate, conversation_id=request.id)):
-                return {
-                    "action": self.name,
-                    "conversation_id": request.id,
-                    "initiator_agent_id": request.initiator_id,
-                    "purpose": request.purpose,
-                    "max_turns": request.max_turns,
-                    "instruction": self._ctx.texts(
-                        "work.conversation_request", initiator=request.initiator_id
-                    ),
-                }
+        """Return the oldest one offered, and note that this session attends it."""
+        store, me = self._ctx.store, session.agent_id
+        for offered in await self._archive.offered_to(store, session.project_id, me):
+            attend = partial(self._book.attend, conversation=offered, session=session)
+            if await store.write(attend):
+                is_new = offered.state == "pending" and me == offered.participant_id
+                return await (
+                    self._invitation(offered) if is_new else self._resumption(offered, me)
+                )
         return None
 
     async def needs(self, db: Reader) -> list[Need]:
-        """List who has an invitation waiting."""
+        """List whom a conversation waits for."""
         rows = await db.all(
-            "select distinct project_id, participant_id from conversations "
-            "where state = 'pending' and due_at > ? order by project_id, participant_id",
+            "select distinct s.project_id, s.agent_id from conversations c "
+            "join conversation_sides s on s.conversation_id = c.id "
+            "where c.state in ('pending', 'active') and c.due_at > ? and s.session_id is null "
+            "order by s.project_id, s.agent_id",
             self._ctx.clock(),
         )
         return [
             Need(
-                agent_id=row["participant_id"],
+                agent_id=row["agent_id"],
                 project_id=row["project_id"],
                 purpose=self.purpose,
                 reason=self.name,
@@ -73,9 +74,35 @@ class Requests:
 
     async def fields(self, tx: Tx, session: Session) -> Mapping[str, Json]:
         """Note that the agent reads its messages; nothing is added to the reply."""
-        for request in await self._archive.requests_to(tx, session.project_id, session.agent_id):
-            await self._book.activate(tx, request.id)
+        me = session.agent_id
+        for offered in await self._archive.offered_to(tx, session.project_id, me):
+            if offered.state == "pending" and me == offered.participant_id:
+                await self._book.attend(tx, offered, session)
         return {}
+
+    def _invitation(self, offered: Conversation) -> Mapping[str, Json]:
+        text = self._ctx.texts("work.conversation_request", initiator=offered.initiator_id)
+        return {**self._shown(offered), "instruction": text}
+
+    async def _resumption(self, offered: Conversation, me: str) -> Mapping[str, Json]:
+        said = await self._chat.of_conversation(self._ctx.store, offered.id)
+        partner = offered.partner_of(me)
+        return {
+            **self._shown(offered),
+            "partner_agent_id": partner,
+            "turns": offered.turns,
+            "messages": [{"id": m.id, "senderId": m.sender_id, "content": m.content} for m in said],
+            "instruction": self._ctx.texts("work.conversation_resumed", partner=partner),
+        }
+
+    def _shown(self, offered: Conversation) -> dict[str, Json]:
+        return {
+            "action": self.name,
+            "conversation_id": offered.id,
+            "initiator_agent_id": offered.initiator_id,
+            "purpose": offered.purpose,
+            "max_turns": offered.max_turns,
+        }
 
 
 class Endings:
@@ -83,7 +110,7 @@ class Endings:
 
     name = "conversation_ended"
     purpose: Purpose = "chat"
-    rank = 20
+    rank = 10
 
     def __init__(
         self, ctx: PluginContext[ConversationsConfig], archive: Archive, book: Book

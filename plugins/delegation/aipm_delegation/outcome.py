@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from aipm_conversations.api import Conversation, Conversations
 from aipm_conversations.api import topic as conversation_topic
-from aipm_file_chat.api import Chat, Message
+from aipm_file_chat.api import Chat
 from aipm_tasks.api import TaskDesk
 from pydantic import Field
 
 from aipm_core import Arguments, Call, Json, PluginContext, Session
 from aipm_delegation.config import DelegationConfig
 from aipm_delegation.ledger import Delegation, Ledger, topic
+from aipm_delegation.transcripts import transcripts
 
 LONGEST_WAIT = 55
-_MOST_CHARACTERS = 400_000
 
 
 class Wait(Arguments):
@@ -79,28 +79,14 @@ class Outcome:
         return _State(task.id if task else None, delegations, conversations)
 
     async def _shown(self, state: _State) -> Json:
-        pending = "" if state.finished else "_pending"
+        db, pending = self._ctx.store, "" if state.finished else "_pending"
         return {
             "task_id": state.task_id,
             "finished": state.finished,
             "delegations": [_delegation(one) for one in state.delegations],
-            "conversations": await self._with_messages(state.conversations),
+            "conversations": await transcripts(db, state.conversations, self._chat),
             "instruction": self._ctx.texts(f"outcome.instruction{pending}"),
         }
-
-    async def _with_messages(self, conversations: Sequence[Conversation]) -> list[Json]:
-        """Show the newest conversations in full; very long ones of old by their number only."""
-        room, shown = _MOST_CHARACTERS, list[Json]()
-        for conversation in reversed(conversations):
-            messages = await self._messages(conversation)
-            room -= sum(len(message.content) for message in messages)
-            shown.append(_conversation(conversation, messages, in_full=room >= 0))
-        return shown[::-1]
-
-    async def _messages(self, conversation: Conversation) -> list[Message]:
-        if self._chat is None:
-            return []
-        return await self._chat.of_conversation(self._ctx.store, conversation.id)
 
 
 def _delegation(delegation: Delegation) -> dict[str, Json]:
@@ -113,32 +99,4 @@ def _delegation(delegation: Delegation) -> dict[str, Json]:
         "result": delegation.result,
         "created_at": delegation.created_at,
         "processed_at": delegation.processed_at,
-    }
-
-
-def _conversation(
-    conversation: Conversation, messages: Sequence[Message], *, in_full: bool
-) -> dict[str, Json]:
-    return {
-        "conversation_id": conversation.id,
-        "delegation_id": conversation.delegation_id,
-        "initiator_agent_id": conversation.initiator_id,
-        "participant_agent_id": conversation.participant_id,
-        "purpose": conversation.purpose,
-        "state": conversation.state,
-        "turns": conversation.turns,
-        "max_turns": conversation.max_turns,
-        "ended_by": conversation.ended_by,
-        "end_reason": conversation.end_reason,
-        "message_count": len(messages),
-        "messages": [_message(message) for message in messages] if in_full else None,
-    }
-
-
-def _message(message: Message) -> dict[str, Json]:
-    return {
-        "id": message.id,
-        "senderId": message.sender_id,
-        "content": message.content,
-        "createdAt": message.created_at,
     }

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aipm_conversations.api import Conversations, Origin
+from aipm_file_chat.api import Chat
 from aipm_sessions.api import Need
 
 from aipm_core import Json, PluginContext, Reader, Session, Tx
 from aipm_core.models import Purpose
 from aipm_delegation.config import DelegationConfig
 from aipm_delegation.ledger import Delegation, Ledger, topic
+from aipm_delegation.transcripts import transcripts
 
 
 class Errand:
@@ -21,17 +23,19 @@ class Errand:
 
     name = "process_delegation"
     purpose: Purpose = "chat"
-    rank = 30
+    rank = 15
 
     def __init__(
         self,
         ctx: PluginContext[DelegationConfig],
         ledger: Ledger,
         conversations: Conversations | None,
+        chat: Chat | None,
     ) -> None:
         self._ctx = ctx
         self._ledger = ledger
         self._conversations = conversations
+        self._chat = chat
 
     def topics(self, session: Session) -> tuple[str, ...]:
         """Wake for this agent's delegations."""
@@ -69,7 +73,7 @@ class Errand:
         shown = []
         for delegation in await self._ledger.pending(tx, session):
             await self._ledger.take(tx, delegation, session)
-            shown.append({**_shown(delegation), **await self._begun(tx, delegation)})
+            shown.append({**_shown(delegation), **await self._earlier(tx, delegation)})
         return {"pending_delegations": shown}
 
     async def origin_of(self, tx: Tx, session: Session, participant_id: str) -> Origin | None:
@@ -79,14 +83,14 @@ class Errand:
             return None
         return Origin(task_id=asked[0].task_id, delegation_id=asked[0].id)
 
-    async def _begun(self, tx: Tx, delegation: Delegation) -> dict[str, Json]:
-        """Name the conversation an earlier session began, so that it is carried on."""
+    async def _earlier(self, tx: Tx, delegation: Delegation) -> dict[str, Json]:
+        """Tell a second session what the first one did: it remembers nothing."""
         if self._conversations is None or delegation.attempts == 0:
             return {}
-        begun = await self._conversations.open_between(
-            tx, delegation.project_id, delegation.agent_id, delegation.target_agent_id
-        )
-        return {"conversation_id": begun.id} if begun else {}
+        held = await self._conversations.of_delegation(tx, delegation.id)
+        if not held:
+            return {}
+        return {"conversations": await transcripts(tx, held, self._chat)}
 
 
 def _shown(delegation: Delegation) -> dict[str, Json]:

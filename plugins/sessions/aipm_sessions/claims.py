@@ -14,9 +14,10 @@ _KEY = "project_id = ? and agent_id = ? and purpose = ?"
 
 
 class Claims:
-    """A claim is open until its session opens or its lease ends; then it remembers the session.
+    """A claim is open until its session opens or its lease ends; it remembers what opened.
 
-    It is an observer of sessions, so the session and its claim change in one transaction.
+    A process whose first login got no answer logs in again: whatever opens within the lease
+    belongs to the claim. It is an observer of sessions, so both change in one transaction.
     """
 
     def __init__(self, ctx: PluginContext[SessionsConfig], desk: Desk) -> None:
@@ -28,7 +29,7 @@ class Claims:
     ) -> Row | None:
         """Find the claim under which a session is being started now."""
         return await db.one(
-            f"select * from work_claims where {_KEY} and session_id is null and expires_at > ?",
+            f"select * from work_claims where {_KEY} and opened_at is null and expires_at > ?",
             *(project_id, agent_id, purpose, self._ctx.clock()),
         )
 
@@ -41,7 +42,7 @@ class Claims:
     ) -> str:
         """Claim one session that nobody else has claimed; return the claim's id."""
         await self._forget_old(tx)
-        await tx.run(f"delete from work_claims where {_KEY} and session_id is null", *key)
+        await tx.run(f"delete from work_claims where {_KEY} and opened_at is null", *key)
         made = new_id("clm")
         await tx.run(
             "insert into work_claims (id, project_id, agent_id, purpose, supervisor, claimed_at, "
@@ -50,20 +51,21 @@ class Claims:
         )
         return made
 
-    async def end(self, claim_id: str) -> bool:
-        """Note that a claim's process is gone; end the session it opened, if it still lives."""
+    async def end(self, claim_id: str) -> int:
+        """Note that a claim's process is gone; end what it opened, and say how many those were."""
 
-        async def end(tx: Tx) -> bool:
-            row = await tx.one("select * from work_claims where id = ?", claim_id)
+        async def end(tx: Tx) -> int:
+            row = await tx.one("select project_id from work_claims where id = ?", claim_id)
             if row is None:
                 raise CallError(
                     f"there is no claim {claim_id!r}", code="claim_not_found", status=404
                 )
+            opened = await tx.all(
+                "select session_id from work_claim_sessions where claim_id = ?", claim_id
+            )
             await tx.run("delete from work_claims where id = ?", claim_id)
             tx.wake(f"sessions:{row['project_id']}")
-            if row["session_id"] is None:
-                return False
-            return await self._desk.close(tx, row["session_id"], "revoked")
+            return sum([await self._desk.close(tx, one["session_id"], "revoked") for one in opened])
 
         return await self._ctx.store.write(end)
 
@@ -72,13 +74,21 @@ class Claims:
         return None
 
     async def opened(self, tx: Tx, session: Session) -> Mapping[str, Json]:
-        """Release the claim that led to this session, and remember which one it was."""
-        await tx.run(
-            f"update work_claims set session_id = ? where {_KEY} and session_id is null "
-            "and expires_at > ?",
-            *(session.id, session.project_id, session.agent_id, session.purpose),
-            self._ctx.clock(),
+        """Release the claim that led to this session, and remember what it opened."""
+        row = await tx.one(
+            f"select id from work_claims where {_KEY} and expires_at > ? "
+            "order by expires_at desc limit 1",
+            *(session.project_id, session.agent_id, session.purpose, self._ctx.clock()),
         )
+        if row is not None:
+            await tx.run(
+                "update work_claims set opened_at = coalesce(opened_at, ?) where id = ?",
+                *(self._ctx.now(), row["id"]),
+            )
+            await tx.run(
+                "insert into work_claim_sessions (claim_id, session_id) values (?, ?)",
+                *(row["id"], session.id),
+            )
         return {}
 
     async def closed(self, tx: Tx, session: Session, reason: str) -> None:

@@ -76,11 +76,17 @@ MIGRATIONS = [
                 supervisor text not null,
                 claimed_at text not null,
                 expires_at double precision not null,
-                session_id text
+                opened_at text
             );
             create unique index work_claims_open on work_claims (project_id, agent_id, purpose)
-                where session_id is null;
+                where opened_at is null;
+            create index work_claims_key on work_claims (project_id, agent_id, purpose, expires_at);
             create index work_claims_expiry on work_claims (expires_at);
+            create table work_claim_sessions (
+                claim_id text not null references work_claims (id) on delete cascade,
+                session_id text not null,
+                primary key (claim_id, session_id)
+            );
         """,
     ),
 ]

@@ -66,7 +66,7 @@ def work(
 def _end(claim_id: str, config: Any, *, as_json: bool) -> None:  # noqa: ANN401
     closed = with_service(config, _roster, lambda roster, _: roster.claims.end(claim_id))
     text = "ended its session" if closed else "it has no session that runs"
-    data = {"claim_id": claim_id, "session_ended": closed}
+    data = {"claim_id": claim_id, "sessions_ended": closed}
     show(data, as_json=as_json, human=lambda: say(f"released {claim_id}; {text}"))
 
 
