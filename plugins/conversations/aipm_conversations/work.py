@@ -47,10 +47,9 @@ class Requests:
         for offered in await self._archive.offered_to(store, session.project_id, me):
             attend = partial(self._book.attend, conversation=offered, session=session)
             if await store.write(attend):
-                is_new = offered.state == "pending" and me == offered.participant_id
-                return await (
-                    self._invitation(offered) if is_new else self._resumption(offered, me)
-                )
+                if offered.state == "pending" and me == offered.participant_id:
+                    return self._invitation(offered)
+                return await self._resumption(offered, me)
         return None
 
     async def needs(self, db: Reader) -> list[Need]:
