@@ -39,9 +39,9 @@ class Wakeups:
         self.ended = False
 
     @contextmanager
-    def listening(self, topics: Sequence[str]) -> Iterator[Bell]:
+    def listening(self, topics: Iterable[str]) -> Iterator[Bell]:
         """Hold a bell that rings for any of the topics."""
-        bell = Bell()
+        bell, topics = Bell(), frozenset(topics)
         for topic in topics:
             self._bells.setdefault(topic, set()).add(bell)
         try:
