@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from aipm_conversations.api import Conversation, Conversations
 from aipm_conversations.api import topic as conversation_topic
 from aipm_file_chat.api import Chat
+from aipm_notifications.api import Inbox, inbox_topic
 from aipm_tasks.api import TaskDesk
 from pydantic import Field
 
@@ -46,12 +47,14 @@ class Outcome:
         tasks: TaskDesk | None,
         conversations: Conversations | None,
         chat: Chat | None,
+        inbox: Inbox | None,
     ) -> None:
         self._ctx = ctx
         self._ledger = ledger
         self._tasks = tasks
         self._conversations = conversations
         self._chat = chat
+        self._inbox = inbox
 
     async def get_task_conversations(self, call: Call, args: Wait) -> Json:
         """Return the delegations and conversations of this task."""
@@ -59,14 +62,15 @@ class Outcome:
 
         async def look() -> _State | None:
             state = await self._state(me)
-            return state if state.finished else None
+            return state if state.finished or await self._interrupted(me) else None
 
-        topics = (
-            topic(me.project_id, me.agent_id),
-            conversation_topic(me.project_id, me.agent_id),
-        )
+        who = (me.project_id, me.agent_id)
+        topics = (topic(*who), conversation_topic(*who), inbox_topic(*who))
         found = await self._ctx.store.wait_until(topics, look, args.wait_seconds)
         return await self._shown(found or await self._state(me))
+
+    async def _interrupted(self, me: Session) -> bool:
+        return self._inbox is not None and await self._inbox.interrupted(self._ctx.store, me)
 
     async def _state(self, me: Session) -> _State:
         db = self._ctx.store

@@ -44,10 +44,11 @@ class Delegation(Plugin[DelegationConfig]):
         super().__init__(ctx)
         use, find = ctx.services.use, ctx.services.find
         chat, conversations, tasks = find(CHAT), find(CONVERSATIONS), find(TASK_DESK)
-        ledger, notice = Ledger(ctx), Notice(ctx, find(INBOX))
+        inbox, ledger = find(INBOX), Ledger(ctx)
+        notice = Notice(ctx, inbox)
         self._separation = Separation(ctx)
         self._errands = Errands(ctx, ledger, use(DIRECTORY), tasks, notice)
-        self._outcome = Outcome(ctx, ledger, tasks, conversations, chat)
+        self._outcome = Outcome(ctx, ledger, tasks, conversations, chat, inbox)
         self._leases = Leases(ctx, ledger, use(SESSION_DESK), notice)
         errand = Errand(ctx, ledger, conversations, chat)
         use(SESSION_DESK).observe(self._leases)
