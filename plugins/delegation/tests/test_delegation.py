@@ -268,14 +268,7 @@ async def test_a_silent_session_loses_what_it_took_and_a_live_one_keeps_it(tmp_p
         made.services.use(SESSION_DESK).seen(lively.session.id)
         watch.time += 2
         third = await made.session("ann")
-        topics = [
-            t
-            for s in made.services.use(WORK_BOARD).sources("chat")
-            for t in s.topics(third.session)
-        ]
-        offered = await made.store.wait_until(topics, third.next_action, 10)
-        assert offered is not None
-        assert offered["delegation_id"] == first
+        assert (await third.awaited_action())["delegation_id"] == first
         assert await status(made) == [("pending", 1), ("processing", 1)]
 
 
