@@ -85,7 +85,7 @@ class Ledger:
     ) -> list[Delegation]:
         """List the newest of a task, or of a session that had none, oldest first."""
         if task_id is None:
-            where, key = "task_session_id = ? and task_id is null", task_session_id
+            where, key = "task_session_id = ?", task_session_id
         else:
             where, key = "task_id = ?", task_id
         rows = await db.all(

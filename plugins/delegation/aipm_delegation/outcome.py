@@ -9,6 +9,7 @@ from aipm_conversations.api import Conversation, Conversations
 from aipm_conversations.api import topic as conversation_topic
 from aipm_file_chat.api import Chat
 from aipm_notifications.api import Inbox, inbox_topic
+from aipm_sessions.api import SessionDesk
 from aipm_tasks.api import TaskDesk
 from pydantic import Field
 
@@ -44,6 +45,7 @@ class Outcome:
         self,
         ctx: PluginContext[DelegationConfig],
         ledger: Ledger,
+        desk: SessionDesk,
         tasks: TaskDesk | None,
         conversations: Conversations | None,
         chat: Chat | None,
@@ -51,6 +53,7 @@ class Outcome:
     ) -> None:
         self._ctx = ctx
         self._ledger = ledger
+        self._desk = desk
         self._tasks = tasks
         self._conversations = conversations
         self._chat = chat
@@ -67,6 +70,7 @@ class Outcome:
         who = (me.project_id, me.agent_id)
         topics = (topic(*who), conversation_topic(*who), inbox_topic(*who))
         found = await self._ctx.store.wait_until(topics, look, args.wait_seconds)
+        self._desk.seen(me.id)  # it was there all the time
         return await self._shown(found or await self._state(me))
 
     async def _interrupted(self, me: Session) -> bool:

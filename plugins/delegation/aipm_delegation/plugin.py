@@ -48,7 +48,7 @@ class Delegation(Plugin[DelegationConfig]):
         notice = Notice(ctx, inbox)
         self._separation = Separation(ctx)
         self._errands = Errands(ctx, ledger, use(DIRECTORY), tasks, notice)
-        self._outcome = Outcome(ctx, ledger, tasks, conversations, chat, inbox)
+        self._outcome = Outcome(ctx, ledger, use(SESSION_DESK), tasks, conversations, chat, inbox)
         self._leases = Leases(ctx, ledger, use(SESSION_DESK), notice)
         errand = Errand(ctx, ledger, conversations, chat)
         use(SESSION_DESK).observe(self._leases)

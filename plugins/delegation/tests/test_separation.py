@@ -15,6 +15,8 @@ from aipm_notifications.api import INBOX
 from aipm_notifications.plugin import Notifications
 from aipm_sessions.testing import Caller, Team, team
 
+from aipm_core import Tx
+
 TALK = (FileChat, Notifications, Conversations)
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "broadcast_message": {"content": "hi"},
@@ -89,18 +91,15 @@ async def test_delegation_runs_with_whatever_else_is_on(
 async def test_notifications_of_one_purpose_stay_with_it(tmp_path: Path) -> None:
     async with sessions(tmp_path, *TALK, Delegation) as (made, task, chat):
         inbox = made.services.use(INBOX)
-        for purpose, kind in (("task", "interrupt"), ("chat", "message")):
-            await made.store.write(
-                lambda tx, purpose=purpose, kind=kind: inbox.put(
-                    tx,
-                    agent_id="ann",
-                    project_id="p",
-                    type=kind,
-                    action="cancel" if kind == "interrupt" else None,
-                    message=f"for {purpose}",
-                    audience=purpose,
-                )
+
+        async def leave(tx: Tx) -> None:
+            who = {"agent_id": "ann", "project_id": "p"}
+            await inbox.put(tx, **who, type="message", message="for chat", audience="chat")
+            await inbox.put(
+                tx, **who, type="interrupt", action="cancel", message="for task", audience="task"
             )
+
+        await made.store.write(leave)
         assert (await chat.call("get_pending_messages")).replaced is None
         assert (await task.call("get_task_conversations")).replaced is not None
         for caller, text in ((chat, "for chat"), (task, "for task")):

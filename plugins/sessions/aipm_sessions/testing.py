@@ -142,7 +142,7 @@ async def team(
     *plugins: PluginClass,
     root: Path,
     clock: Clock = system_clock,
-    **settings: Mapping[str, Any],
+    **settings: Any,  # noqa: ANN401 - tables of settings, as running() takes them
 ) -> AsyncGenerator[Team]:
     """Run with the named plugins and sessions, and a project ``p`` with a directory."""
     async with running(Sessions, *plugins, clock=clock, **settings) as aipm:
