@@ -113,8 +113,9 @@ def _plain(schema: Mapping[str, Json]) -> dict[str, Json]:
 def _without_null(node: dict[str, Json]) -> dict[str, Json]:
     """An optional argument is one that may be left out; ``null`` is accepted but not advertised."""
     choices = [c for c in node.get("anyOf", ()) if c != {"type": "null"}]
-    if len(choices) == 1:
-        node = {**{k: v for k, v in node.items() if k != "anyOf"}, **choices[0]}
+    if choices:
+        node = {k: v for k, v in node.items() if k != "anyOf"}
+        node |= choices[0] if len(choices) == 1 else {"anyOf": choices}
     if node.get("default", ...) is None:
         del node["default"]
     return node
