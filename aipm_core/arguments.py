@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from aipm_core.errors import InvalidArguments
 from aipm_core.models import Json
 from aipm_core.texts import Texts
-from aipm_core.tools import Access, AnyTool
+from aipm_core.tools import AnyTool
 
 TOKEN = "session_token"  # noqa: S105 - the argument's name
 Parse: TypeAlias = Callable[[Mapping[str, Json]], Any]
@@ -119,8 +119,3 @@ def _without_null(node: dict[str, Json]) -> dict[str, Json]:
     if node.get("default", ...) is None:
         del node["default"]
     return node
-
-
-def needs_session(tool: AnyTool) -> bool:
-    """Say whether the tool is closed to callers without a session."""
-    return tool.access is not Access.ANYONE
