@@ -1,1 +1,1 @@
-"""(in the making)"""
+"""Tasks: what there is to do, who does it, and what an agent does next."""

@@ -1,0 +1,69 @@
+"""Stops the agents whose running tasks somebody else blocked or cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aipm_notifications.api import INBOX
+
+from aipm_core import PluginContext, Tx
+from aipm_tasks.api import Task
+from aipm_tasks.config import TasksConfig
+
+_ACTIONS = {"blocked": "blocked", "cancelled": "cancel"}
+
+
+class Interrupts:
+    """Leaves interrupts, if the notifications plugin is on."""
+
+    def __init__(self, ctx: PluginContext[TasksConfig]) -> None:
+        self._ctx = ctx
+        self._inbox = ctx.services.find(INBOX)
+
+    async def send(
+        self, tx: Tx, stopped: Sequence[Task], status: str, *, actor_id: str, reason: str | None
+    ) -> None:
+        """Tell each agent once: ``stopped`` are tasks as they were, parents before children."""
+        by_id = {task.id: task for task in stopped}
+        for task in stopped:
+            if task.assignee_id in (None, actor_id):
+                continue
+            parent = by_id.get(task.parent_task_id or "")
+            if _same_work(parent, task):
+                continue  # worked on in its parent's session, which is told about the parent
+            await self._tell(tx, task, status, reason)
+
+    async def _tell(self, tx: Tx, task: Task, status: str, reason: str | None) -> None:
+        if self._inbox is None or task.assignee_id is None:
+            return
+        running = task.status == "in_progress"
+        values = {"title": task.title, "task_id": task.id, "reason": reason or ""}
+        kind = "with_reason" if reason else "plain"
+        await self._inbox.put(
+            tx,
+            agent_id=task.assignee_id,
+            project_id=task.project_id,
+            type="interrupt" if running else "message",
+            action=_ACTIONS[status],
+            message=self._ctx.texts(f"stopped.{status}.{kind}", **values),
+            instruction=self._ctx.texts(await self._wording(tx, task, running=running), **values),
+            audience="task",
+            task_id=task.id,
+        )
+
+    async def _wording(self, tx: Tx, task: Task, *, running: bool) -> str:
+        if not running:
+            return "stopped.instructions.not_started"
+        row = await tx.one(
+            "select 1 from tasks where id = ? and assignee_id = ? and status = 'in_progress'",
+            *(task.parent_task_id, task.assignee_id),
+        )
+        return "stopped.instructions.subtask" if row else "stopped.instructions.task"
+
+
+def _same_work(parent: Task | None, task: Task) -> bool:
+    return (
+        parent is not None
+        and parent.status == "in_progress"
+        and parent.assignee_id == task.assignee_id
+    )

@@ -1,0 +1,161 @@
+"""The tools around one's own tasks: look, list, make, move."""
+
+from __future__ import annotations
+
+from aipm_sessions.api import DIRECTORY
+from pydantic import Field
+
+from aipm_core import Arguments, Call, Json, NoArguments, PluginContext, Session, Tx
+from aipm_tasks.api import Approval, Priority, Status, Task
+from aipm_tasks.bindings import Bindings
+from aipm_tasks.config import TasksConfig
+from aipm_tasks.creation import Creation, NewTask
+from aipm_tasks.desk import Desk
+from aipm_tasks.ledger import Ledger, shown
+from aipm_tasks.moves import Moves
+from aipm_tasks.rules import Rules
+
+TITLE = Field(min_length=1, max_length=200, pattern=r"\S")
+ID = Field(min_length=1, max_length=64)
+DESCRIPTION = Field(default="", max_length=20_000)
+REASON = Field(default=None, max_length=4000)
+
+
+class ListTasks(Arguments):
+    """Arguments of ``list_tasks``."""
+
+    status: Status | None = None
+    assignee_id: str | None = None
+    limit: int = Field(default=50, ge=1, le=200)
+    after: str | None = None
+
+
+class CreateTask(Arguments):
+    """Arguments of ``create_task``."""
+
+    title: str = TITLE
+    description: str = DESCRIPTION
+    priority: Priority = "medium"
+    parent_task_id: str | None = None
+    assignee_id: str | None = None
+    dependencies: list[str] = Field(default_factory=list, max_length=50)
+    idempotency_key: str | None = Field(default=None, min_length=1, max_length=200)
+
+
+class UpdateTaskStatus(Arguments):
+    """Arguments of ``update_task_status``."""
+
+    task_id: str = ID
+    status: Status
+    reason: str | None = REASON
+
+
+class TaskTools:
+    """What a session may do with the tasks of its project."""
+
+    def __init__(
+        self,
+        ctx: PluginContext[TasksConfig],
+        desk: Desk,
+        ledger: Ledger,
+        rules: Rules,
+        moves: Moves,
+        creation: Creation,
+        bindings: Bindings,
+    ) -> None:
+        self._ctx = ctx
+        self._desk = desk
+        self._ledger = ledger
+        self._rules = rules
+        self._moves = moves
+        self._creation = creation
+        self._bindings = bindings
+        self._directory = ctx.services.use(DIRECTORY)
+
+    async def get_my_task(self, call: Call, args: NoArguments) -> Json:
+        """Return the session's task; to a chat session, the one its agent works on."""
+        session, db = call.caller, self._ctx.store
+        task = await self._bindings.task_of(db, session.id)
+        if task is None and session.purpose == "chat":
+            found = await self._desk.open_of(db, session.agent_id, session.project_id)
+            task = next((one for one in found if one.status == "in_progress"), None)
+        return {"task": shown(task) if task else None}
+
+    async def list_tasks(self, call: Call, args: ListTasks) -> Json:
+        """List tasks of the session's project."""
+        tasks, more = await self._desk.page(
+            call.caller.project_id,
+            args.status,
+            args.assignee_id,
+            limit=args.limit,
+            after=args.after,
+        )
+        return {"tasks": [shown(task) for task in tasks], "has_more": more}
+
+    async def create_task(self, call: Call, args: CreateTask) -> Json:
+        """Make a task; the same key makes it once."""
+        task = await self._ctx.store.write(lambda tx: self._create(tx, call.caller, args))
+        return {"task": shown(task)}
+
+    async def update_task_status(self, call: Call, args: UpdateTaskStatus) -> Json:
+        """Move a task along the table."""
+        session = call.caller
+
+        async def unit(tx: Tx) -> Json:
+            before = await self._ledger.in_project(tx, args.task_id, session.project_id)
+            await self._rules.check_touch(tx, session, before)
+            after = await self._moves.move(
+                tx, before, args.status, actor_id=session.agent_id, reason=args.reason
+            )
+            if args.status == "in_progress":
+                await self._take_up(tx, session, after)
+            return {"task": shown(after), "previous_status": before.status}
+
+        return await self._ctx.store.write(unit)
+
+    async def _create(self, tx: Tx, session: Session, args: CreateTask) -> Task:
+        if (known := await self._known(tx, session, args.idempotency_key)) is not None:
+            return known
+        if args.parent_task_id is not None:
+            parent = await self._ledger.in_project(tx, args.parent_task_id, session.project_id)
+            await self._rules.check_touch(tx, session, parent)
+        assignee = args.assignee_id or session.agent_id
+        new = NewTask(
+            project_id=session.project_id,
+            title=args.title,
+            actor_id=session.agent_id,
+            description=args.description,
+            priority=args.priority,
+            assignee_id=assignee,
+            requester_id=session.agent_id,
+            parent_task_id=args.parent_task_id,
+            dependencies=tuple(args.dependencies),
+            approval=await self._approval(tx, session.agent_id, assignee),
+        )
+        task = await self._creation.create(tx, new)
+        if args.idempotency_key is not None:
+            await tx.run(
+                "insert into task_keys (project_id, agent_id, key, task_id) values (?, ?, ?, ?)",
+                *(session.project_id, session.agent_id, args.idempotency_key, task.id),
+            )
+        return task
+
+    async def _known(self, tx: Tx, session: Session, key: str | None) -> Task | None:
+        row = await tx.one(
+            "select task_id from task_keys where project_id = ? and agent_id = ? and key = ?",
+            *(session.project_id, session.agent_id, key),
+        )
+        return await self._ledger.find(tx, row["task_id"]) if row else None
+
+    async def _approval(self, tx: Tx, maker: str, assignee: str) -> Approval:
+        """Work for oneself and for those below needs nobody's approval."""
+        if maker == assignee or await self._directory.stands_above(tx, maker, assignee):
+            return "approved"
+        return "pending_approval"
+
+    async def _take_up(self, tx: Tx, session: Session, task: Task) -> None:
+        """Bind a session without a task to the one it has just started."""
+        if await self._bindings.task_of(tx, session.id) is None:
+            waiting = await self._bindings.waiting(tx, session.agent_id, session.project_id)
+            if task.id in {one.id for one in waiting}:
+                await self._bindings.bind(tx, session, task.id)
