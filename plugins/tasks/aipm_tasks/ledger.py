@@ -112,17 +112,17 @@ class Ledger:
         reason: str | None = None,
     ) -> Task:
         """Record a change that was written, and tell whoever waits or watches."""
+        previous = before.status if to and what != "created" else None
         await tx.run(
             "insert into task_history (task_id, at, actor_id, what, from_status, to_status, "
             "reason) values (?, ?, ?, ?, ?, ?, ?)",
-            *(before.id, self._ctx.now(), actor_id, what),
-            *(before.status if to else None, to, reason),
+            *(before.id, self._ctx.now(), actor_id, what, previous, to, reason),
         )
         after = await self.find(tx, before.id)
         if after is None:
             raise LookupError(before.id)
         await self._wake(tx, after)
-        await self._show(tx, after, what, before.status if to else None, actor_id)
+        await self._show(tx, after, what, previous, actor_id)
         return after
 
     async def _wake(self, tx: Tx, task: Task) -> None:
@@ -145,8 +145,7 @@ class Ledger:
         payload: dict[str, Json] = {"taskId": task.id, "title": task.title, "change": what}
         payload |= {"status": task.status, "actorId": actor_id}
         payload |= {"approvalStatus": task.approval_status, "assigneeId": task.assignee_id}
-        if previous is not None and what != "created":
-            payload["previousStatus"] = previous
+        payload |= {"previousStatus": previous} if previous else {}
         for info in await self._sessions.live(tx, task.project_id, task.assignee_id):
             event = Event(type="onTaskChange", payload=payload, session_id=info.session.id)
             await self._ctx.events.record(tx, event)
