@@ -54,6 +54,6 @@ class ToolCalls:
 
 
 def credential_of(text: str | None) -> str | None:
-    """Return a token a transport carried; a place nobody filled in (``${…}``) is none."""
+    """Return a token a transport carried; a place nobody filled in (``${NAME}``) is none."""
     token = (text or "").strip()
-    return None if not token or token.startswith("${") else token
+    return None if not token or token.startswith("$") else token

@@ -1,1 +1,69 @@
-"""``aipm mcp-config``."""
+"""``aipm mcp-config``: what to write into an agent program's settings."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aipm_core.commands import AsJson, Config, say, show
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from aipm_core.config import Settings
+
+
+class Client(StrEnum):
+    """Agent programs whose settings we know."""
+
+    claude = "claude"
+    codex = "codex"
+    gemini = "gemini"
+    cursor = "cursor"
+    vscode = "vscode"
+
+
+def mcp_config(
+    client: Annotated[Client, typer.Option(help="The agent's program.")],
+    http: Annotated[
+        bool, typer.Option("--http", help="Connect to a running `aipm up` instead of stdio.")
+    ] = False,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the snippet that an agent's program needs to find aipm."""
+    from dataclasses import asdict
+
+    from aipm_core import config as settings_file
+    from aipm_mcp_transport.snippets import Target, snippet_for
+
+    file = settings_file.find(config).resolve()
+    url = address(settings_file.load(file)) if http else None
+    made = snippet_for(client.value, Target(_program(), ("mcp", "--config", str(file)), url))
+    show(asdict(made), as_json=as_json, human=lambda: say(made.snippet))
+    if not as_json:
+        sys.stderr.write(f"aipm: this goes into {made.file}\n")
+
+
+def address(settings: Settings) -> str:
+    """Return where agents reach the server of these settings."""
+    from aipm_core.errors import ConfigError
+
+    server = settings.server
+    if server.behind_tls_proxy and server.allowed_hosts:
+        return f"https://{server.allowed_hosts[0]}/mcp"
+    if server.port == 0:
+        raise ConfigError("[server] port = 0 is another port at every start; set a fixed one")
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    return f"http://{host}:{server.port}/mcp"
+
+
+def _program() -> str:
+    """Return the installed program that is running now."""
+    from pathlib import Path
+
+    beside: Path = Path(sys.executable).absolute().with_name("aipm")
+    return str(beside if beside.is_file() else Path(sys.argv[0]).absolute())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -69,20 +70,17 @@ async def opened(input: int, output: int) -> AsyncGenerator[tuple[LineReader, Li
     """Read lines from one descriptor and write lines to the other."""
     loop = asyncio.get_running_loop()
     stream = asyncio.StreamReader()
-    protocol = asyncio.StreamReaderProtocol(stream)
     reading = writing = None
-    try:
+    if _can_wait(input):
+        protocol = asyncio.StreamReaderProtocol(stream)
         reading, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(os.dup(input), "rb"))
-    except ValueError:  # a plain file: everything is there already
+    else:
         with os.fdopen(os.dup(input), "rb") as file:
             stream.feed_data(file.read())
         stream.feed_eof()
-    try:
-        writing, _ = await loop.connect_write_pipe(
-            asyncio.BaseProtocol, os.fdopen(os.dup(output), "wb")
-        )
-    except ValueError:
-        writing = None
+    if _can_wait(output):
+        pipe = os.fdopen(os.dup(output), "wb")
+        writing, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, pipe)
     try:
         yield LineReader(stream), LineWriter(output, writing)
     finally:
@@ -90,6 +88,12 @@ async def opened(input: int, output: int) -> AsyncGenerator[tuple[LineReader, Li
         for transport in (reading, writing):
             if transport is not None:
                 transport.close()
+
+
+def _can_wait(descriptor: int) -> bool:
+    """A pipe, a socket or a terminal; the loop cannot wait for a file, nor for /dev/null."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
 
 
 async def _flush(transport: asyncio.WriteTransport | None) -> None:
