@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from aipm_core import (
@@ -84,13 +83,7 @@ class McpTransport(Plugin[McpConfig]):
         await serve(calls, self._face(gateway), self.ctx)
 
     def _face(self, gateway: Gateway) -> Face:
-        return Face(
-            name="aipm",
-            title=self.ctx.texts("server.title"),
-            version=version("aipm-runtime"),
-            instructions=self.ctx.texts("server.instructions"),
-            tools=tuple(definitions(gateway)),
-        )
+        return Face.of(self.ctx.texts, definitions(gateway))
 
     @asynccontextmanager
     async def _life(self) -> AsyncGenerator[None]:

@@ -6,11 +6,12 @@ carries its own envelope in ``_meta``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TypeAlias, TypeGuard
 
-from aipm_core import Json
+from aipm_core import Json, Texts
 
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
@@ -42,6 +43,17 @@ class Face:
     version: str
     instructions: str
     tools: Sequence[Mapping[str, Json]]
+
+    @classmethod
+    def of(cls, texts: Texts, tools: Iterable[Mapping[str, Json]]) -> Face:
+        """Make the face of this program in the language of its texts."""
+        return cls(
+            name="aipm",
+            title=texts("server.title"),
+            version=version("aipm-runtime"),
+            instructions=texts("server.instructions"),
+            tools=tuple(tools),
+        )
 
     def stamp(self) -> dict[str, Json]:
         """Return the server's identity as it goes on the wire."""

@@ -31,7 +31,7 @@ class SdkDoor:
     def __init__(
         self, gateway: Gateway, calls: ToolCalls, face: Face, extensions: Iterable[SdkExtension]
     ) -> None:
-        server = _server(gateway, calls, face)
+        server = make_server(gateway, calls, face)
         self.stateless = True
         for extension in extensions:
             extension.extend(server)
@@ -62,7 +62,8 @@ class SdkDoor:
             await asyncio.get_running_loop().create_future()
 
 
-def _server(gateway: Gateway, calls: ToolCalls, face: Face) -> Server[Any]:
+def make_server(gateway: Gateway, calls: ToolCalls, face: Face) -> Server[Any]:
+    """Make the SDK's server with the runtime's tools."""
     listing = ListToolsResult.model_validate(face.listing(modern=False))
     schemas = {tool.name: gateway.schema(tool.name) for tool in gateway.catalog()}
 

@@ -1,0 +1,78 @@
+"""A team whose agents are programs: one directory, one server, shared by the tests beside it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from aipm_core.testkit import Install, Server
+
+FIXTURES = Path(__file__).parent / "fixtures"
+sys.path.insert(0, str(FIXTURES))
+
+from aipm_mcp_fixtures.wire import HttpFront, StdioFront, stdio  # noqa: E402
+
+SETTINGS = """\
+[plugins.probe]
+[plugins.mcp_transport]
+progress_seconds = 0.2
+"""
+AIPM = Path(sys.executable).with_name("aipm")
+
+
+@dataclass(frozen=True)
+class Team:
+    """An installation with one project and one agent."""
+
+    install: Install
+    passkey: str
+
+    @property
+    def login(self) -> dict[str, str]:
+        """What the agent authenticates with."""
+        return {"agent_id": "worker", "passkey": self.passkey, "project_id": "demo"}
+
+    def stdio(self, **environ: str) -> AbstractContextManager[StdioFront]:
+        """Run ``aipm mcp``."""
+        return self.run([AIPM, "mcp"], **environ)
+
+    def run(self, command: list[str | Path], **environ: str) -> AbstractContextManager[StdioFront]:
+        """Run another program in the same place."""
+        return stdio(command, self.install.root, {**self.install.env(), **environ})
+
+
+def make_team(root: Path, settings: str = SETTINGS) -> Team:
+    """Set up an installation that finds the fixtures as a third-party distribution."""
+    install = Install.make(root, settings)
+    install.environ["PYTHONPATH"] = str(FIXTURES)
+    install.run("project", "add", "demo")
+    agent = install.json("agent", "add", "worker", "--project", "demo")
+    return Team(install, agent["passkey"])
+
+
+@pytest.fixture(scope="session")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Team:
+    return make_team(tmp_path_factory.mktemp("team"))
+
+
+@pytest.fixture
+def new_team(tmp_path: Path) -> Callable[[str], Team]:
+    """Make a team with settings of its own."""
+    return lambda settings: make_team(tmp_path, settings)
+
+
+@pytest.fixture(scope="session")
+def server(team: Team) -> Iterator[Server]:
+    with team.install.up() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def http(server: Server) -> Iterator[HttpFront]:
+    with HttpFront(server.mcp) as front:
+        yield front
