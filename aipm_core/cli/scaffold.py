@@ -18,7 +18,7 @@ from aipm_core.errors import CallError, StartupError
 from aipm_core.plugins import discovery
 
 # Entry point, package, class and settings table all come from the name, so its form is strict.
-_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z][a-z0-9]*)*")
+_NAME = re.compile(r"[a-z][a-z0-9]{0,30}(?:[-_][a-z][a-z0-9]{0,30}){0,14}")
 _LONGEST = 30
 _OURS = frozenset({"core", "known_sessions"})
 _FILES = {

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import anyio
 import pytest
-from aipm_file_chat.api import CHAT, SYSTEM
+from aipm_file_chat.api import CHAT, SYSTEM, Message
 from aipm_file_chat.testing import Team, team
-from aipm_notifications.api import INBOX, Type
+from aipm_notifications.api import INBOX
+from aipm_notifications.plugin import Notifications
 from aipm_sessions.api import GUIDANCE, WORK_BOARD
 
-from aipm_core import Json, Plugin, PluginContext, Reader, Reply, Session, Tx
+from aipm_core import CallError, Json, Reply, Session, Tx
 from aipm_core.models import Purpose
 
 
@@ -296,50 +297,28 @@ async def test_unread_messages_are_work_for_ai_agents(tmp_path: Path) -> None:
         assert await source.look(session) is None
 
 
-class Notifications(Plugin):
-    """Takes what is left for an agent, as the real inbox would."""
+class Refuser:
+    """An observer that lets a message fail after everything else about it is written."""
 
-    provides = (INBOX,)
-
-    def __init__(self, ctx: PluginContext) -> None:
-        super().__init__(ctx)
-        self.left: list[tuple[str, str, Purpose | None]] = []
-        self.broken = False
-        ctx.services.provide(INBOX, self)
-
-    async def put(
-        self,
-        tx: Tx,
-        *,
-        agent_id: str,
-        project_id: str,
-        type: Type,  # noqa: A002
-        message: str,
-        action: str | None = None,
-        instruction: str | None = None,
-        audience: Purpose | None = None,
-        task_id: str | None = None,
-    ) -> str:
-        if self.broken:
-            raise RuntimeError("no inbox today")
-        assert "secret text" not in message
-        self.left.append((agent_id, type, audience))
-        return "ntf_1"
-
-    async def unread(self, db: Reader, agent_id: str, project_id: str) -> int:
-        return len(self.left)
+    async def stored(self, tx: Tx, message: Message) -> None:
+        if message.content == "refuse me":
+            raise CallError("no", code="refused_by_observer", status=409)
 
 
-async def test_the_notification_is_part_of_the_message(tmp_path: Path) -> None:
+async def test_message_notification_and_files_are_one(tmp_path: Path) -> None:
     async with team(tmp_path, Notifications) as made:
+        made.aipm.runtime.services.use(CHAT).observe(Refuser())
         inbox = made.aipm.runtime.services.use(INBOX)
-        assert isinstance(inbox, Notifications)
         await made.say("agent-a", "agent-b", "secret text")
-        assert inbox.left == [("agent-b", "new_message", "chat")]
-        inbox.broken = True
-        assert code(await send(made, "agent-b", "x")) == ("internal_error", 500)
+        [notice] = (await made.call("get_notifications", "agent-b")).result["notifications"]
+        assert notice["type"] == "new_message"
+        assert "secret text" not in str(notice)
+        task = made.session("agent-b", "task")
+        assert (await made.aipm.call("get_notifications", task)).result["notifications"] == []
+        assert code(await send(made, "agent-b", "refuse me")) == ("refused_by_observer", 409)
         assert await stored(made) == 1
-        assert len(made.lines("agent-b")) == 1
+        assert len(made.lines("agent-a")) == len(made.lines("agent-b")) == 1
+        assert await inbox.unread(made.store, "agent-b", "p") == 0
 
 
 class Extra:
