@@ -1,4 +1,4 @@
-"""``aipm say`` and ``aipm chat``."""
+"""``aipm say`` and ``aipm messages``."""
 
 from __future__ import annotations
 

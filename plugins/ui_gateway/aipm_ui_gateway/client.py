@@ -34,7 +34,8 @@ class UiClient:
         order = {"id": id or secrets.token_hex(8), "type": type, "payload": payload or {}}
         reply = await self.ask(order)
         if reply["type"] == "error":
-            raise CallError(reply["message"], code=reply["code"], status=400)
+            status = 404 if reply["code"].endswith("_not_found") else 400
+            raise CallError(reply["message"], code=reply["code"], status=status)
         return reply
 
     async def ask(self, order: Mapping[str, Json]) -> Mapping[str, Json]:
