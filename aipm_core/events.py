@@ -83,6 +83,16 @@ class EventLog:
         )
         return int(row["last_seq"]) if row else 0
 
+    async def kept(self, session_id: str, *types: str) -> list[StoredEvent]:
+        """Return the last events of some types that a session still has, oldest first."""
+        places = ", ".join("?" for _ in types)
+        rows = await self._store.all(
+            f"select * from events where stream = ? and type in ({places}) "
+            "order by seq desc limit ?",
+            *(session_id, *types, _PAGE),
+        )
+        return [_stored(row) for row in reversed(rows)]
+
     async def follow(
         self, session_id: str, after: int | None = None
     ) -> AsyncGenerator[StoredEvent]:

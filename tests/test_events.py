@@ -168,3 +168,10 @@ async def test_followers_end_when_the_program_stops() -> None:
                 await publish(aipm, news("bye"))
                 aipm.runtime.engine.end_waits()
         assert sorted(seen) == ["bye", "bye", "x"]
+
+
+async def test_what_a_session_still_has_of_some_types() -> None:
+    async with running() as aipm:
+        await publish(aipm, own("a", "x"), own("a", "y"), own("b", "x"), own("a", "z"))
+        kept = await aipm.runtime.events.kept("a", "x", "z")
+        assert [(event.seq, event.type) for event in kept] == [(1, "x"), (3, "z")]

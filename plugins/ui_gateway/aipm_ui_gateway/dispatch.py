@@ -30,6 +30,7 @@ class Answer:
     reply: Mapping[str, Json]
     status: int = 200
     order: Order | None = None
+    repeated: bool = False
 
     @property
     def done(self) -> bool:
@@ -57,7 +58,7 @@ class Dispatch:
         try:
             self._limits.command(person.id)
             order = checked(Order, frame)
-            return Answer(await self._carry_out(person, order, only_session), order=order)
+            return await self._carry_out(person, order, only_session)
         except CallError as error:
             return refusal(error, id_of(frame))
         except Exception:
@@ -66,21 +67,19 @@ class Dispatch:
             broken = self._ctx.refuse("internal_error", 500, incident=incident)
             return refusal(broken, id_of(frame))
 
-    async def _carry_out(
-        self, person: Agent, order: Order, only_session: str | None
-    ) -> Mapping[str, Json]:
+    async def _carry_out(self, person: Agent, order: Order, only_session: str | None) -> Answer:
         handling = self._handling(order.type)
         payload = checked(handling.payload_model, order.payload)
 
-        async def unit(tx: Tx) -> Mapping[str, Json]:
+        async def unit(tx: Tx) -> Answer:
             known = await self._known(tx, person, order)
             if known is not None:
-                return known
+                return Answer(known, order=order, repeated=True)
             session = await self._session(tx, person, payload, only_session)
             result = await handling.run(tx, person, session, payload)
             ack = {**result, "type": "ack", "id": order.id}
             await self._remember(tx, person, order, ack)
-            return ack
+            return Answer(ack, order=order)
 
         try:
             return await self._ctx.store.write(unit)

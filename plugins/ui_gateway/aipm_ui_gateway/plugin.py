@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from aipm_sessions.api import DIRECTORY, PEOPLE, SESSION_DESK
 
 from aipm_core import Lifespan, Migration, Plugin, PluginContext, Route, hookimpl
+from aipm_ui_gateway.ag_ui import AgUiDoor
 from aipm_ui_gateway.api import COMMANDS, UI_PORT, UI_SESSIONS
 from aipm_ui_gateway.board import Commands
 from aipm_ui_gateway.config import UiGatewayConfig
@@ -21,6 +22,7 @@ from aipm_ui_gateway.schema import SchemaDoor
 from aipm_ui_gateway.sse import EventStreamDoor
 from aipm_ui_gateway.sweeper import Sweeper
 from aipm_ui_gateway.tables import MIGRATIONS
+from aipm_ui_gateway.threads import Threads
 from aipm_ui_gateway.ui_sessions import SqlUiSessions
 from aipm_ui_gateway.websocket import WebSocketDoor
 
@@ -39,6 +41,7 @@ class UiGateway(Plugin[UiGatewayConfig]):
         self._lookout = Lookout(ctx, sessions)
         Opening(ctx, self._board, sessions, self._lookout)
         self._dispatch = Dispatch(ctx, self._board, sessions, self._limits)
+        self._threads = Threads(ctx, sessions)
         self._lobby = Lobby(ctx, self._dispatch, self._lookout, self._limits)
         ctx.services.provide(UI_SESSIONS, sessions)
         ctx.services.provide(COMMANDS, self._board)
@@ -56,10 +59,13 @@ class UiGateway(Plugin[UiGatewayConfig]):
         events = EventStreamDoor(self.ctx, self._lobby, self._identity, self._lookout)
         commands = CommandDoor(self.ctx, self._dispatch, self._identity)
         schema = SchemaDoor(self._board)
+        ag_ui = AgUiDoor(self.ctx, self._lobby, self._identity, self._dispatch, self._threads)
         yield Route(path="/ws", build=lambda _: socket, websocket=True)
         yield Route(path="/events", build=lambda _: events)
         yield Route(path="/commands", build=lambda _: commands, methods=("POST",))
         yield Route(path="/schema/events.json", build=lambda _: schema)
+        for path in ("/ag-ui", "/ag-ui/{projectId}/{agentId}"):
+            yield Route(path=path, build=lambda _: ag_ui, methods=("POST",))
 
     @hookimpl
     def aipm_lifespan(self) -> Iterable[Lifespan]:

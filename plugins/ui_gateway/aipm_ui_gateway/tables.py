@@ -27,5 +27,18 @@ MIGRATIONS = [
             );
             create index ui_commands_at on ui_commands (at);
         """,
-    )
+    ),
+    Migration(
+        name="0002_threads",
+        sql="""
+            create table ui_threads (
+                person_id text not null,
+                thread_id text not null,
+                session_id text not null,
+                run_id text not null default '',
+                place bigint not null default 0,
+                primary key (person_id, thread_id)
+            );
+        """,
+    ),
 ]
