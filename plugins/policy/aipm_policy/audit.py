@@ -1,0 +1,134 @@
+"""The record of every decision: each entry carries the digest of all entries before it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from typing import Literal, TypeAlias
+
+import anyio
+
+from aipm_core import Json, PluginContext, Tx, background, iso
+from aipm_policy.config import PolicyConfig
+from aipm_policy.digest import canonical, sha256
+
+Outcome: TypeAlias = Literal[
+    "allowed", "denied", "expired", "cancelled", "no_confirmer", "policy_error", "answer_refused"
+]
+_FLUSH = 0.2  # seconds; what a crash can take of the plain permissions
+_LARGEST_BACKLOG = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One decision: who wanted what, which rule said what, what a person said, how it ended."""
+
+    agent_id: str | None
+    session_id: str | None
+    project_id: str | None
+    tool: str
+    args_digest: str
+    rule: str
+    decision: str
+    outcome: Outcome
+    human_decision: str | None = None
+    human_id: str | None = None
+    confirmation_id: str | None = None
+    at: str = ""
+
+
+class AuditTrail:
+    """Appends entries. Refusals and confirmed calls are on disk before the caller is answered.
+
+    Calls that no rule speaks about are allowed by the hundred; theirs are written in batches.
+    """
+
+    def __init__(self, ctx: PluginContext[PolicyConfig]) -> None:
+        self._ctx = ctx
+        self._backlog: list[Entry] = []
+
+    async def record(self, tx: Tx, entry: Entry) -> None:
+        """Append one entry together with the change it tells of."""
+        head = await tx.one(
+            "update policy_audit_head set last_seq = last_seq + 1 where id = 1 "
+            "returning last_seq, last_hash"
+        )
+        if head is None:
+            raise RuntimeError(
+                "the head of the audit trail is gone; `aipm audit verify` tells more"
+            )
+        at = entry.at or self._ctx.now()
+        values = {k: v for k, v in asdict(entry).items() if v is not None and k != "at"}
+        text = canonical(values)
+        link = link_of(head["last_hash"], head["last_seq"], at, text)
+        await tx.run(
+            "insert into policy_audit (seq, at, entry, hash) values (?, ?, ?, ?)",
+            *(head["last_seq"], at, text, link),
+        )
+        await tx.run("update policy_audit_head set last_hash = ? where id = 1", link)
+
+    async def write(self, entry: Entry) -> None:
+        """Append one entry in a transaction of its own."""
+        await self._ctx.store.write(lambda tx: self.record(tx, entry))
+
+    async def later(self, entry: Entry) -> None:
+        """Append one entry soon."""
+        self._backlog.append(Entry(**{**asdict(entry), "at": self._ctx.now()}))
+        if len(self._backlog) >= _LARGEST_BACKLOG:
+            await self._flush()
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncGenerator[None]:
+        """Write the backlog while the runtime lives, and the rest of it in the end."""
+        async with background(policy_audit=self._upkeep()):
+            yield
+        await self._flush()
+
+    async def _upkeep(self) -> None:
+        while True:
+            await anyio.sleep(_FLUSH)
+            await self._flush()
+
+    async def _flush(self) -> None:
+        entries, self._backlog = self._backlog, []
+        if not entries:
+            return
+
+        async def append(tx: Tx) -> None:
+            for entry in entries:
+                await self.record(tx, entry)
+
+        await self._ctx.store.write(append)
+
+    async def due(self) -> bool:
+        """Say whether the oldest entry is older than the settings say."""
+        row = await self._ctx.store.one("select at from policy_audit order by seq limit 1")
+        return row is not None and row["at"] < self._oldest()
+
+    def _oldest(self) -> str:
+        return iso(self._ctx.clock() - self._ctx.config.audit_days * 86_400)
+
+    async def forget_old(self, tx: Tx) -> None:
+        """Cut off what is older than the settings say; the chain goes on from the cut."""
+        last = await tx.one(
+            "select seq, hash from policy_audit where at < ? order by seq desc limit 1",
+            self._oldest(),
+        )
+        if last is None:
+            return
+        await tx.run(
+            "update policy_audit_head set first_seq = ?, first_hash = ? where id = 1",
+            *(last["seq"], last["hash"]),
+        )
+        await tx.run("delete from policy_audit where seq <= ?", last["seq"])
+
+
+def link_of(before: str, seq: int, at: str, entry: str) -> str:
+    """Return the digest of one entry and of everything before it."""
+    return sha256(canonical([before, seq, at, entry]))
+
+
+def plain(seq: int, at: str, entry: dict[str, Json]) -> dict[str, Json]:
+    """Return an entry as it is shown."""
+    return {"seq": seq, "at": at, **entry}

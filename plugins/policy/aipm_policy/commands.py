@@ -1,0 +1,109 @@
+"""``aipm audit`` and ``aipm policy``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aipm_core.commands import AsJson, Config, say, show, table, with_service
+
+if TYPE_CHECKING:
+    from aipm_core import ServiceKey
+    from aipm_policy.grants import Grants
+    from aipm_policy.verification import AuditFile, Report
+
+audit = typer.Typer(
+    help="The record of decisions about tool calls.", rich_markup_mode=None, no_args_is_help=True
+)
+policy = typer.Typer(
+    help="Permissions people gave for more than one call.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+
+@audit.command("verify")
+def verify(
+    expect: Annotated[
+        str | None, typer.Option("--expect", help="A head printed earlier: it must still be there.")
+    ] = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that no entry was edited, removed or added by hand."""
+    report: Report = with_service(config, _audit, lambda audit_file, _: audit_file.verify(expect))
+    data = {"ok": report.ok, "entries": report.entries, "head": report.head}
+    if report.problem:
+        data["problem"] = report.problem
+    show(data, as_json=as_json, human=lambda: _tell(report))
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def _tell(report: Report) -> None:
+    if report.ok:
+        say(f"{report.entries} entries, unbroken; head {report.head}")
+    else:
+        say(f"the audit trail was tampered with: {report.problem}")
+
+
+@audit.command("list")
+def list_entries(
+    limit: Annotated[int, typer.Option(help="How many of the newest.", min=1, max=10_000)] = 50,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the newest decisions."""
+    entries: list[dict[str, Any]] = with_service(
+        config, _audit, lambda audit_file, _: audit_file.newest(limit)
+    )
+    columns = ("seq", "at", "agent_id", "tool", "decision", "outcome", "human_id", "rule")
+    show(
+        entries,
+        as_json=as_json,
+        human=lambda: table(
+            columns,
+            ([entry.get(column) for column in columns] for entry in entries),
+            empty="no decision yet",
+        ),
+    )
+
+
+@policy.command("grants")
+def list_grants(config: Config = None, as_json: AsJson = False) -> None:
+    """List what people allowed for a session or for longer."""
+    found: list[dict[str, Any]] = with_service(config, _grants, lambda grants, _: grants.valid())
+    columns = ("id", "tool", "agent_id", "project_id", "session_id", "granted_by", "expires_at")
+    show(
+        found,
+        as_json=as_json,
+        human=lambda: table(
+            columns,
+            ([grant[column] for column in columns] for grant in found),
+            empty="nothing is allowed in advance",
+        ),
+    )
+
+
+@policy.command("revoke")
+def revoke(
+    id: Annotated[str, typer.Argument(help="From `aipm policy grants`.")],  # noqa: A002
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take back a permission."""
+    with_service(config, _grants, lambda grants, _: grants.revoke(id))
+    show({"id": id}, as_json=as_json, human=lambda: say(f"revoked {id}"))
+
+
+def _audit() -> ServiceKey[AuditFile]:
+    from aipm_policy.plugin import AUDIT
+
+    return AUDIT
+
+
+def _grants() -> ServiceKey[Grants]:
+    from aipm_policy.plugin import GRANTS
+
+    return GRANTS

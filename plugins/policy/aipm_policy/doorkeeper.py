@@ -1,0 +1,194 @@
+"""Stands before every tool: lets through, refuses, or asks a person and waits."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import anyio
+from aipm_sessions.api import Directory
+
+from aipm_core import Call, CallError, PluginContext, Tx
+from aipm_policy.api import Confirmation, Decision, Policies, Verdict
+from aipm_policy.audit import AuditTrail, Entry, Outcome
+from aipm_policy.config import PolicyConfig
+from aipm_policy.confirmations import Questions, confirmation_of, topic_of
+from aipm_policy.digest import digest, shown
+from aipm_policy.engine import POLICY_ERROR
+from aipm_policy.grants import Grants
+
+
+class Doorkeeper:
+    """The authorizer of this plugin. Every way into a tool leads past it."""
+
+    def __init__(
+        self,
+        ctx: PluginContext[PolicyConfig],
+        policies: Policies,
+        questions: Questions,
+        grants: Grants,
+        audit: AuditTrail,
+        directory: Directory,
+    ) -> None:
+        self._ctx = ctx
+        self._policies = policies
+        self._questions = questions
+        self._grants = grants
+        self._audit = audit
+        self._directory = directory
+
+    async def check(self, call: Call) -> None:
+        """Return if the call may run; raise the refusal otherwise."""
+        session = call.session
+        principal = session.agent_id if session else None
+        verdict = await self._policies.check_permission(
+            call.tool, shown(call.request.arguments), principal, session
+        )
+        if verdict.decision is Decision.ALLOW:
+            await self._note_permission(call, verdict)
+        elif verdict.decision is Decision.DENY:
+            await self._deny(call, verdict)
+        elif not await self._granted(call, verdict):
+            await self._confirm(call, verdict)
+
+    async def _note_permission(self, call: Call, verdict: Verdict) -> None:
+        if verdict.rule == "default" and (call.session is None or call.tool.read_only):
+            return
+        await self._audit.later(_entry(call, verdict, "allowed"))
+
+    async def _deny(self, call: Call, verdict: Verdict) -> None:
+        broken = verdict.rule.startswith(POLICY_ERROR)
+        await self._audit.write(_entry(call, verdict, POLICY_ERROR if broken else "denied"))
+        key = "errors.policy_error" if broken else "errors.denied_by_policy"
+        text = verdict.message or self._ctx.texts(key, tool=call.tool.name)
+        raise CallError(text, code="denied_by_policy", status=403)
+
+    async def _granted(self, call: Call, verdict: Verdict) -> bool:
+        if call.session is None:
+            return False
+        fingerprint = digest(call.request.arguments)
+        giver = await self._grants.giver(call.session, call.tool.name, fingerprint)
+        if giver is None:
+            return False
+        await self._audit.write(
+            _entry(call, verdict, "allowed", human_decision="remembered", human_id=giver)
+        )
+        return True
+
+    async def _confirm(self, call: Call, verdict: Verdict) -> None:
+        if not await self._anybody(call):
+            await self._audit.write(_entry(call, verdict, "no_confirmer"))
+            raise self._ctx.refuse("no_confirmer", 403, tool=call.tool.name)
+        try:
+            await self._ask_until_used(call, verdict)
+        except asyncio.CancelledError:
+            # The call is gone, so nobody may answer for it any more.
+            with anyio.CancelScope(shield=True):
+                await self._ctx.store.write(lambda tx: self._cancel(tx, call, verdict))
+            raise
+
+    async def _ask_until_used(self, call: Call, verdict: Verdict) -> None:
+        """Ask, again if somebody else used up or withdrew the shared question."""
+        while True:
+            asked = await self._ctx.store.write(lambda tx: self._questions.ask(tx, call, verdict))
+            if call.request.progress is not None:
+                await call.request.progress(0, None, self._ctx.texts("progress.waiting"))
+            answered = await self._answer_to(asked, call)
+            if answered.status in ("denied", "expired"):
+                await self._refuse(call, verdict, answered)
+            if answered.status == "approved" and await self._use(call, verdict, answered):
+                return
+
+    async def _anybody(self, call: Call) -> bool:
+        if call.session is None:
+            return False
+        members = await self._directory.members(self._ctx.store, call.session.project_id)
+        return any(member.kind == "human" for member in members)
+
+    async def _answer_to(self, asked: Confirmation, call: Call) -> Confirmation:
+        async def look() -> Confirmation | None:
+            row = await self._ctx.store.one("select * from confirmations where id = ?", asked.id)
+            found = confirmation_of(row) if row else None
+            return None if found is None or found.status == "pending" else found
+
+        seconds = max(asked.expires_at - self._ctx.clock(), 0)
+        until = anyio.current_time() + seconds
+        answered = await self._ctx.store.wait_until((topic_of(asked.id),), look, seconds)
+        if answered is not None:
+            return answered
+        if anyio.current_time() < until:  # the program stops; the question stays open
+            raise self._ctx.refuse("server_stopping", 503, tool=call.tool.name)
+
+        async def expire(tx: Tx) -> Confirmation | None:
+            done = await self._questions.resolve(tx, asked.id, "expired")
+            return done or await self._questions.find(tx, asked.id)
+
+        ended = await self._ctx.store.write(expire)
+        if ended is None:
+            raise self._ctx.refuse("confirmation_expired", 403)
+        return ended
+
+    async def _use(self, call: Call, verdict: Verdict, answered: Confirmation) -> bool:
+        if digest(call.request.arguments) != answered.args_digest:
+            changed = replace(verdict, rule="the arguments changed after they were shown")
+            await self._deny(call, changed)
+
+        async def spend(tx: Tx) -> bool:
+            if not await self._questions.spend(tx, answered.id, call):
+                return False
+            await self._audit.record(tx, _answered(call, verdict, answered, "allowed"))
+            return True
+
+        return await self._ctx.store.write(spend)
+
+    async def _refuse(self, call: Call, verdict: Verdict, answered: Confirmation) -> None:
+        outcome: Outcome = "expired" if answered.status == "expired" else "denied"
+        await self._audit.write(_answered(call, verdict, answered, outcome))
+        code = f"confirmation_{outcome}"
+        if answered.reason:
+            text = self._ctx.texts(
+                "errors.confirmation_denied_because", tool=call.tool.name, reason=answered.reason
+            )
+            raise CallError(text, code=code, status=403)
+        raise self._ctx.refuse(code, 403, tool=call.tool.name)
+
+    async def _cancel(self, tx: Tx, call: Call, verdict: Verdict) -> None:
+        done = await self._questions.cancel(tx, call)
+        if done is not None:
+            await self._audit.record(tx, _answered(call, verdict, done, "cancelled"))
+
+
+def _answered(call: Call, verdict: Verdict, asked: Confirmation, outcome: Outcome) -> Entry:
+    return _entry(
+        call,
+        verdict,
+        outcome,
+        human_decision=asked.status,
+        human_id=asked.answered_by,
+        confirmation_id=asked.id,
+    )
+
+
+def _entry(
+    call: Call,
+    verdict: Verdict,
+    outcome: Outcome,
+    *,
+    human_decision: str | None = None,
+    human_id: str | None = None,
+    confirmation_id: str | None = None,
+) -> Entry:
+    session = call.session
+    return Entry(
+        agent_id=session.agent_id if session else None,
+        session_id=session.id if session else None,
+        project_id=session.project_id if session else None,
+        tool=call.tool.name,
+        args_digest=digest(call.request.arguments),
+        rule=verdict.rule,
+        decision=verdict.decision.value,
+        outcome=outcome,
+        human_decision=human_decision,
+        human_id=human_id,
+        confirmation_id=confirmation_id,
+    )
