@@ -9,7 +9,7 @@ from enum import Enum, IntEnum
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from aipm_core.errors import CallError
-from aipm_core.models import Event, Json, Reply, Request, Session, StoredEvent
+from aipm_core.models import Audience, Event, Json, Reply, Request, Session, StoredEvent
 from aipm_core.tools import AnyTool, Call
 
 A = TypeVar("A")
@@ -99,8 +99,8 @@ class Gateway(Protocol):
         """Say whose session a credential is, without calling anything."""
         ...
 
-    def catalog(self) -> tuple[AnyTool, ...]:
-        """Return the tools offered to agents, by name."""
+    def catalog(self, audience: Audience = "agent") -> tuple[AnyTool, ...]:
+        """Return the tools offered to agents, or all that user interfaces may reach, by name."""
         ...
 
     def schema(self, tool: str) -> Mapping[str, Json]:

@@ -31,7 +31,7 @@ from aipm_core.contributions import (
 from aipm_core.errors import CallError, PluginError, StartupError, ToolNotFound
 from aipm_core.events import EventLog
 from aipm_core.meter import Meter
-from aipm_core.models import Reply, Request, Session, StoredEvent
+from aipm_core.models import Audience, Reply, Request, Session, StoredEvent
 from aipm_core.pace import Pace
 from aipm_core.pipeline import Pipeline, Registered
 from aipm_core.plugins import discovery
@@ -81,9 +81,10 @@ class Runtime:
         """Say whose session a credential is."""
         return await self.pipeline.authenticate(credential)
 
-    def catalog(self) -> tuple[AnyTool, ...]:
-        """Return the tools offered to agents, by name."""
-        return tuple(r.tool for r in self.registered() if r.tool.audience == "agent")
+    def catalog(self, audience: Audience = "agent") -> tuple[AnyTool, ...]:
+        """Return the tools offered to agents, or all that user interfaces may reach, by name."""
+        tools = (registered.tool for registered in self.registered())
+        return tuple(tool for tool in tools if tool.audience in ("agent", audience))
 
     def registered(self) -> tuple[Registered, ...]:
         """Return every tool with its owner and schema, by name."""

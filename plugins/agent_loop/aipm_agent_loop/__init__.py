@@ -1,1 +1,1 @@
-"""(in the making)"""
+"""The in-process agent of a user interface's session: input, model, tools, message."""

@@ -1,0 +1,1 @@
+"""Where answers come from: a script, or a model."""

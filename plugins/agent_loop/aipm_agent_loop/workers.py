@@ -1,0 +1,138 @@
+"""One worker per session: none waits for another."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import anyio
+from aipm_sessions.api import Directory
+from aipm_ui_gateway.api import UiSessions
+
+from aipm_agent_loop.config import AgentLoopConfig
+from aipm_agent_loop.inbox import INPUTS, Inbox
+from aipm_agent_loop.leases import LEASE, Leases
+from aipm_agent_loop.runs import Run, Runs
+from aipm_agent_loop.turn import TurnMaker
+from aipm_core import Gateway, PluginContext, Session, Tx, background
+
+logger = logging.getLogger(__name__)
+
+
+class Workers:
+    """Starts a worker where there is work, in processes that serve people."""
+
+    def __init__(
+        self,
+        ctx: PluginContext[AgentLoopConfig],
+        inbox: Inbox,
+        runs: Runs,
+        turns: TurnMaker,
+        sessions: UiSessions,
+        directory: Directory,
+    ) -> None:
+        self._ctx = ctx
+        self._inbox = inbox
+        self._runs = runs
+        self._turns = turns
+        self._sessions = sessions
+        self._directory = directory
+        self._leases = Leases(ctx)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, _: Gateway) -> None:
+        """Be a process that works, from its start on: take up what a crash has left."""
+        self._inbox.used = True
+        await self._leases.tidy()
+        await self._ctx.store.write(_ring)
+        await anyio.sleep_forever()
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncGenerator[None]:
+        """Work while the runtime lives; in the end close what is under way."""
+        async with background(agent_loop=self._supervise(), agent_leases=self._renew()):
+            yield
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._leases.drop()
+
+    async def _supervise(self) -> None:
+        while not self._ctx.store.ending:
+            try:
+                found = await self._ctx.store.wait_until((INPUTS,), self._look, LEASE / 4)
+                for session_id, holder in found or ():
+                    await self._take_over(session_id, holder)
+            except Exception:
+                logger.exception("looking for work failed; trying again soon")
+                await anyio.sleep(1)
+
+    async def _look(self) -> list[tuple[str, str]] | None:
+        return (await self._leases.claimable() or None) if self._inbox.used else None
+
+    async def _take_over(self, session_id: str, holder: str) -> None:
+        self._leases.hold()
+        if await self._ctx.store.write(lambda tx: self._leases.claim(tx, session_id, holder)):
+            self._start(session_id)
+
+    def _start(self, session_id: str) -> None:
+        task = asyncio.create_task(self._work(session_id))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _renew(self) -> None:
+        while True:
+            await anyio.sleep(LEASE / 4)
+            if self._tasks:
+                await self._ctx.store.write(self._leases.renew)
+
+    async def _work(self, session_id: str) -> None:
+        """Work off the queue of one session, in order."""
+        owner = self._leases.owner
+        try:
+            await self._ctx.store.write(lambda tx: self._runs.recover(tx, session_id))
+            while (run := await self._next(session_id)) is not None:
+                await self._turns.make(run, await self._caller(run)).play()
+        except Exception:
+            logger.exception("the worker of a session failed")
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._ctx.store.write(lambda tx: self._let_go(tx, session_id, owner))
+
+    async def _next(self, session_id: str) -> Run | None:
+        return await self._ctx.store.write(
+            lambda tx: self._runs.take(tx, session_id, self._leases.owner)
+        )
+
+    async def _let_go(self, tx: Tx, session_id: str, owner: str) -> None:
+        """Leave nothing open. After a regular end there is nothing to do."""
+        held = await tx.one(
+            "select 1 from agent_threads where session_id = ? and owner = ?", session_id, owner
+        )
+        if held is not None:
+            await self._runs.recover(tx, session_id)
+            await self._runs.release(tx, session_id, owner)
+
+    async def _caller(self, run: Run) -> Session | None:
+        """Say as whom the agent of a session calls tools; ``None`` if the session is over."""
+        session = await self._sessions.find(self._ctx.store, run.session_id)
+        if session is None:
+            return None
+        agent = await self._directory.agent(self._ctx.store, session.agent_id)
+        if agent is None:
+            return None
+        return Session(
+            id=session.id,
+            agent_id=agent.id,
+            project_id=session.project_id,
+            purpose="chat",
+            role=agent.role,
+            kind=agent.kind,
+            agent_name=agent.name,
+        )
+
+
+async def _ring(tx: Tx) -> None:
+    tx.wake(INPUTS)
