@@ -28,14 +28,14 @@ class Talk:
         payload = {"sessionId": self.session, "text": text, **more}
         return await self.ui.command("submitUserInput", payload)
 
-    async def until(self, type: str, **fields: Any) -> list[Mapping[str, Any]]:
+    async def until(self, kind: str, **fields: Any) -> list[Mapping[str, Any]]:
         """Collect events up to the first one of a type with these fields in its payload."""
         seen: list[Mapping[str, Any]] = []
         with anyio.fail_after(15):
             while True:
                 seen.append(await self.ui.event())
                 payload = seen[-1]["payload"]
-                if seen[-1]["type"] == type and fields.items() <= payload.items():
+                if seen[-1]["type"] == kind and fields.items() <= payload.items():
                     return seen
 
     async def turn(self) -> list[Mapping[str, Any]]:

@@ -122,6 +122,7 @@ class AuditTrail:
             *(last["seq"], last["hash"]),
         )
         await tx.run("delete from policy_audit where seq <= ?", last["seq"])
+        tx.wake("policy_audit")
 
 
 def link_of(before: str, seq: int, at: str, entry: str) -> str:
