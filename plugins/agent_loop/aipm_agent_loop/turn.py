@@ -23,6 +23,10 @@ logger = logging.getLogger(__name__)
 _PATIENCE = 3600.0
 
 
+class _Stopping(Exception):
+    """The program stops; nothing new is begun."""
+
+
 class TurnMaker:
     """Holds what all turns share."""
 
@@ -69,6 +73,8 @@ class Turn:
             await self._steps()
         except RunOver:
             return "interrupted", None
+        except _Stopping:
+            return "interrupted", self._ctx.refuse("run_interrupted", 503)
         except CallError as error:
             return "failed", error
         except TimeoutError:
@@ -101,6 +107,8 @@ class Turn:
             raise self._ctx.refuse("session_not_found", 404)
         tools = await self._maker.toolbox.specs(self._caller)
         for _ in range(self._ctx.config.max_steps):
+            if self._ctx.store.ending:
+                raise _Stopping
             calls = await self._respond(self._caller, tools)
             if not calls:
                 return

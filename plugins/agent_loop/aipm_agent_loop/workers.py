@@ -45,7 +45,6 @@ class Workers:
     async def serve(self, _: Gateway) -> None:
         """Be a process that works, from its start on: take up what a crash has left."""
         self._inbox.used = True
-        await self._leases.tidy()
         await self._ctx.store.write(_ring)
         await anyio.sleep_forever()
 
@@ -57,7 +56,9 @@ class Workers:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._leases.drop()
+        if self._inbox.used:
+            self._leases.drop()
+            await self._leases.tidy()
 
     async def _supervise(self) -> None:
         while not self._ctx.store.ending:

@@ -55,9 +55,15 @@ class Bell(Plugin):
     @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:
         schema = {"properties": {"times": {"type": "integer"}, "how": {"type": "object"}}}
-        common = {"access": Access.SESSION, "arguments": schema, "description": "x"}
-        yield Tool(name="ring", run=self._ring, **common)
-        yield Tool(name="smash", run=self._ring, destructive=True, **common)
+        for name in self.offers:
+            yield Tool(
+                name=name,
+                run=self._ring,
+                access=Access.SESSION,
+                arguments=schema,
+                description="Count.",
+                destructive=name == "smash",
+            )
 
     async def _ring(self, call: Any, args: Any) -> Json:
         self.rung.append(dict(args))

@@ -1,0 +1,116 @@
+"""The real program is killed in the middle of a turn; after a restart everything is in order."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from signal import SIGKILL
+from typing import Any
+
+import pytest
+from aipm_agent_loop.testing import Talk
+from aipm_sessions.plugin import REGISTRY, Sessions
+from aipm_ui_gateway.client import connected
+
+from aipm_core.testing import running
+from aipm_core.testkit import Install
+
+TOML = """
+[plugins.agent_loop]
+script = "script.json"
+[[plugins.policy.rules]]
+tool = "file:list"
+decision = "REQUIRE_USER_CONFIRMATION"
+[[plugins.policy.rules]]
+tool = "shell:execute"
+decision = "ALLOW"
+"""
+FIRST: dict[str, list[dict[str, Any]]] = {
+    "thinking": [{"wait_ms": 3_600_000}],
+    "executing_tool": [
+        {
+            "tools": [
+                {"tool": "file:read", "args": {"path": "a"}},
+                {"tool": "shell:execute", "args": {"command": "sleep 1000"}},
+            ]
+        },
+    ],
+    "awaiting_confirmation": [{"tool": "file:list"}],
+}
+
+
+async def prepare(root: Path, first: list[dict[str, Any]]) -> tuple[Install, str]:
+    aipm = Install.make(root, TOML)
+    turns = [first, [{"text": "zweite"}], [{"text": "dritte"}]]
+    (root / "script.json").write_text(json.dumps(turns))
+    async with running(Sessions, data_dir=root / ".aipm-data") as made:
+        registry = made.runtime.services.use(REGISTRY)
+        await registry.add_project("p", "p", root / "project")
+        common: dict[str, Any] = {"project_id": "p", "role": "worker", "parent": None}
+        await registry.add_agent("bot", name="bot", kind="ai", **common)
+        await registry.add_agent("ann", name="ann", kind="human", **common)
+        return aipm, (await registry.add_token("ann"))["token"]
+
+
+def runs(root: Path) -> list[tuple[int, str]]:
+    with sqlite3.connect(root / ".aipm-data" / "aipm.db") as db:
+        assert db.execute("select * from agent_calls where status is null").fetchall() == []
+        assert db.execute("select * from confirmations where status = 'pending'").fetchall() == []
+        return db.execute("select number, status from agent_runs order by number").fetchall()
+
+
+@pytest.mark.parametrize("phase", [*FIRST])
+async def test_a_killed_turn_is_closed_after_the_restart(tmp_path: Path, phase: str) -> None:
+    aipm, token = await prepare(tmp_path, FIRST[phase])
+    with aipm.up() as server:
+        async with connected(server.ready["ws"], token) as ui:
+            ack = await ui.command("openSession", {"projectId": "p", "agentId": "bot"})
+            talk = Talk(None, None, ui, ack["sessionId"])  # type: ignore[arg-type]
+            await talk.say("eins")
+            await talk.until("onAgentStateChange", state=phase)
+            await talk.say("zwei")
+            server.process.send_signal(SIGKILL)
+            server.process.wait()
+        last_seq = ui.last_seq[talk.session]
+    with aipm.up() as server:
+        async with connected(server.ready["ws"], token) as ui:
+            talk = Talk(None, None, ui, talk.session)  # type: ignore[arg-type]
+            await ui.command("openSession", {"sessionId": talk.session, "lastSeq": last_seq})
+            closing = await talk.turn()
+            queued = await talk.turn()
+            assert await talk.ask("drei") == "dritte"
+    errors = [e["payload"]["code"] for e in closing if e["type"] == "onError"]
+    assert errors == ["run_interrupted"]
+    assert [e["payload"]["content"] for e in queued if e["type"] == "onNewMessage"] == ["zweite"]
+    sequence = [event["seq"] for event in (*closing, *queued)]
+    assert sequence == list(range(last_seq + 1, last_seq + 1 + len(sequence)))
+    assert runs(tmp_path) == [(1, "interrupted"), (2, "completed"), (3, "completed")]
+    assert [path.name for path in (tmp_path / ".aipm-data").glob("wrk_*.lock")] == []
+
+
+async def test_a_stop_closes_the_turn_itself(tmp_path: Path) -> None:
+    aipm, token = await prepare(tmp_path, FIRST["awaiting_confirmation"])
+    with aipm.up() as server:
+        async with connected(server.ready["ws"], token) as ui:
+            ack = await ui.command("openSession", {"projectId": "p", "agentId": "bot"})
+            talk = Talk(None, None, ui, ack["sessionId"])  # type: ignore[arg-type]
+            await talk.say("eins")
+            await talk.until("onAgentStateChange", state="awaiting_confirmation")
+        server.process.terminate()
+        assert server.process.wait(timeout=10) == 0
+    assert runs(tmp_path) == [(1, "interrupted")]
+
+
+async def test_other_commands_of_the_program_do_not_touch_a_running_turn(tmp_path: Path) -> None:
+    aipm, token = await prepare(tmp_path, FIRST["awaiting_confirmation"])
+    with aipm.up() as server:
+        async with connected(server.ready["ws"], token) as ui:
+            ack = await ui.command("openSession", {"projectId": "p", "agentId": "bot"})
+            talk = Talk(None, None, ui, ack["sessionId"])  # type: ignore[arg-type]
+            await talk.say("eins")
+            question = await talk.asked()
+            aipm.json("audit", "list")
+            await talk.answer(question)
+            events = await talk.turn()
+    assert [e["payload"]["status"] for e in events if e["type"] == "onToolCallResult"] == ["ok"]

@@ -1,0 +1,287 @@
+"""Turns that do not end well: cancelled, failed, over budget, closed. The session stays usable."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from aipm_agent_loop.api import PROVIDERS, Part, Prompt, Text, TextDelta, ToolCall, Usage
+from aipm_agent_loop.plugin import AgentLoop
+from aipm_agent_loop.testing import Talk, script, session, shape, talking
+from aipm_ui_gateway.testing import served
+
+from aipm_core import (
+    Access,
+    AnyTool,
+    CallError,
+    ConfigError,
+    Json,
+    NoArguments,
+    Plugin,
+    PluginContext,
+    Tool,
+    hookimpl,
+    new_id,
+)
+from aipm_core.testing import running
+
+Behaviour = Callable[[Prompt], AsyncGenerator[Part]]
+
+
+def puppet(behave: Behaviour) -> type[Plugin]:
+    """Make a plugin whose provider does what a test says."""
+
+    class Puppet(Plugin):
+        requires = (PROVIDERS,)
+
+        def __init__(self, ctx: PluginContext) -> None:
+            super().__init__(ctx)
+            ctx.services.use(PROVIDERS).add("puppet", self)
+
+        def respond(self, prompt: Prompt) -> AsyncGenerator[Part]:
+            return behave(prompt)
+
+    return Puppet
+
+
+PUPPET = {"provider": "puppet"}
+
+
+class Tools(Plugin):
+    """Tools that misbehave."""
+
+    offers = ("sleep", "boom", "replaced")
+    cancelled = False
+
+    @hookimpl
+    def aipm_tools(self) -> Iterable[AnyTool]:
+        for name, run in (("sleep", self._sleep), ("boom", self._boom)):
+            yield Tool(
+                name=name,
+                run=run,
+                access=Access.SESSION,
+                description="x",
+                deadline=0.2 if name == "sleep" else 30,
+            )
+
+    async def _sleep(self, call: Any, args: NoArguments) -> Json:
+        try:
+            await anyio.sleep_forever()
+        except asyncio.CancelledError:
+            Tools.cancelled = True
+            raise
+
+    async def _boom(self, call: Any, args: NoArguments) -> Json:
+        raise OSError("secret detail")
+
+
+async def open_calls(talk: Talk) -> int:
+    rows = await talk.stage.runtime.store.all("select 1 from agent_calls where status is null")
+    return len(rows)
+
+
+async def test_a_tool_that_hangs_is_cancelled_and_one_that_breaks_is_a_result(
+    tmp_path: Path,
+) -> None:
+    Tools.cancelled = False
+    async with talking(tmp_path, Tools) as talk:
+        assert "internal_error" in await talk.ask("!call sleep {}")
+        assert Tools.cancelled
+        answer = await talk.ask("!call boom {}")
+        assert "internal_error" in answer
+        assert "secret detail" not in answer
+        assert await open_calls(talk) == 0
+
+
+@pytest.mark.parametrize("phase", ["thinking", "streaming", "executing", "awaiting"])
+async def test_a_run_can_be_cancelled_at_any_point(tmp_path: Path, phase: str) -> None:
+    async def stream(prompt: Prompt) -> AsyncGenerator[Part]:
+        yield TextDelta("half of")
+        await anyio.sleep_forever()
+
+    steps: dict[str, list[dict[str, Json]]] = {
+        "thinking": [{"wait_ms": 3_600_000}],
+        "streaming": [],
+        "executing": [{"tool": "shell:execute", "args": {"command": "sleep 1000"}}],
+        "awaiting": [{"tool": "file:list"}],
+    }
+    rules = [
+        {"tool": "shell:execute", "decision": "ALLOW"},
+        {"tool": "file:list", "decision": "REQUIRE_USER_CONFIRMATION"},
+    ]
+    loop = PUPPET if phase == "streaming" else script(tmp_path, steps[phase], [{"text": "weiter"}])
+    async with talking(tmp_path, puppet(stream), agent_loop=loop, policy={"rules": rules}) as talk:
+        await talk.say("los")
+        marks = {"thinking": "thinking", "executing": "executing_tool"}
+        if phase in marks:
+            await talk.until("onAgentStateChange", state=marks[phase])
+        elif phase == "streaming":
+            await talk.until("onMessageDelta")
+        else:
+            question = await talk.asked()
+        ack = await talk.ui.command("cancelRun", {"sessionId": talk.session})
+        assert ack["cancelled"] is True
+        events = await talk.turn()
+        assert "onNewMessage" not in shape(events)
+        assert await open_calls(talk) == 0
+        if phase == "awaiting":
+            with pytest.raises(CallError) as late:
+                await talk.answer(question)
+            assert late.value.code == "confirmation_already_answered"
+            statuses = [e["payload"].get("status") for e in events]
+            assert statuses.count("cancelled") == 2
+        if phase != "streaming":
+            assert await talk.ask("noch einmal") == "weiter"
+        nothing = await talk.ui.command("cancelRun", {"sessionId": talk.session})
+        assert nothing["cancelled"] is False
+
+
+async def test_a_model_that_fails_tells_its_session_once_and_nobody_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(prompt: Prompt) -> AsyncGenerator[Part]:
+        if prompt.messages[-1].text == "fail":  # type: ignore[union-attr]
+            yield TextDelta("so far")
+            raise OSError("secret key 1234")
+        yield Text(f"{len(prompt.messages)} messages")
+
+    async with (
+        talking(tmp_path, puppet(fail), agent_loop=PUPPET) as talk,
+        session(talk.stage, talk.person) as other,
+    ):
+        await talk.say("fail")
+        events = await talk.turn()
+        assert await talk.ask("weiter") == "2 messages"
+        assert await other.ask("x") == "1 messages"
+    assert shape(events) == ["thinking", "onMessageDelta", "onError", "waiting_for_input"]
+    problem = events[2]["payload"]
+    assert problem["code"] == "provider_error"
+    assert "secret" not in problem["message"]
+    assert problem["message"].split("inc_")[1][:12] in caplog.text
+
+
+async def nonsense(prompt: Prompt) -> AsyncGenerator[Any]:
+    yield "not a part"
+
+
+async def nothing(prompt: Prompt) -> AsyncGenerator[Part]:
+    for _ in ():
+        yield Text("")
+
+
+async def slow(prompt: Prompt) -> AsyncGenerator[Part]:
+    await anyio.sleep_forever()
+    yield Text("never")
+
+
+async def insatiable(prompt: Prompt) -> AsyncGenerator[Part]:
+    yield ToolCall(id=new_id("call"), name="file:list")
+    yield ToolCall(id=new_id("call"), name="file:list")
+
+
+async def wordy(prompt: Prompt) -> AsyncGenerator[Part]:
+    yield Text("word " * 100)
+    yield ToolCall(id=new_id("call"), name="file:list")
+
+
+async def costly(prompt: Prompt) -> AsyncGenerator[Part]:
+    yield Text("x")
+    yield Usage(5000)
+
+
+@pytest.mark.parametrize(
+    ("behave", "limits", "code"),
+    [
+        (nonsense, {}, "provider_error"),
+        (nothing, {}, "empty_response"),
+        (slow, {"model_seconds": 0.1}, "model_timeout"),
+        (insatiable, {"max_steps": 3}, "budget_exceeded"),
+        (insatiable, {"max_tool_calls": 3}, "budget_exceeded"),
+        (wordy, {"max_tokens": 300}, "budget_exceeded"),
+        (costly, {"max_session_tokens": 4999}, "budget_exceeded"),
+    ],
+)
+async def test_limits_end_a_run_and_leave_no_call_open(
+    tmp_path: Path, behave: Behaviour, limits: dict[str, Any], code: str
+) -> None:
+    async with talking(tmp_path, puppet(behave), agent_loop={**PUPPET, **limits}) as talk:
+        await talk.say("los")
+        events = await talk.turn()
+        assert await open_calls(talk) == 0
+    assert shape(events)[-2:] == ["onError", "waiting_for_input"]
+    assert events[-2]["payload"]["code"] == code
+
+
+async def test_closing_a_session_ends_its_run_and_drops_its_queue(tmp_path: Path) -> None:
+    loop = script(tmp_path, [{"wait_ms": 3_600_000}])
+    async with (
+        talking(tmp_path, agent_loop=loop) as talk,
+        session(talk.stage, talk.person) as other,
+    ):
+        await other.say("bleibt")
+        await talk.say("a")
+        await talk.until("onAgentStateChange", state="thinking")
+        await talk.say("b")
+        await talk.ui.command("closeSession", {"sessionId": talk.session})
+        store = talk.stage.runtime.store
+
+        async def ended() -> list[tuple[str, str]] | None:
+            rows = await store.all(
+                "select session_id, status from agent_runs order by started_at, id"
+            )
+            found = {(row["session_id"], row["status"]) for row in rows}
+            return sorted(found) if (talk.session, "cancelled") in found else None
+
+        found = await store.wait_until((f"events:{talk.session}",), ended, 10)
+        assert found is not None
+        assert (other.session, "running") in found
+        queue = await store.all(
+            "select status from agent_inputs where session_id = ? order by number", talk.session
+        )
+        assert [row["status"] for row in queue] == ["taken", "dropped"]
+        with pytest.raises(CallError) as gone:
+            await talk.say("c")
+        assert gone.value.code == "session_not_found"
+
+
+async def test_without_a_policy_there_is_no_shell(tmp_path: Path) -> None:
+    async with served(AgentLoop) as stage:
+        await stage.project()
+        ann = await stage.person("ann")
+        async with session(stage, ann) as talk:
+            assert "tool_not_found" in await talk.ask('!call shell:execute {"command": "id"}')
+            assert "working_directory_not_set" in await talk.ask("!call file:list {}")
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"provider": "nobody"}, "known are pydantic_ai, scripted"),
+        ({"provider": "pydantic_ai"}, "needs model = 'PROVIDER:NAME'"),
+        (
+            {"provider": "pydantic_ai", "model": "openai:x", "api_key_env": "NO_SUCH_KEY"},
+            "'NO_SUCH_KEY'",
+        ),
+        ({"script": "missing.json"}, "missing.json"),
+        ({"script": "bad.json"}, "turn.step 0.1"),
+        ({"script": "twice.json"}, "appears twice"),
+        ({"script": "empty.json"}, "has no turn"),
+    ],
+)
+async def test_wrong_settings_are_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], sentence: str
+) -> None:
+    from aipm_sessions.plugin import Sessions
+    from aipm_ui_gateway.plugin import UiGateway
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.json").write_text('[[{"text": "a"}, {"tet": "b"}]]')
+    (tmp_path / "twice.json").write_text('[[{"text": "a", "text": "b"}]]')
+    (tmp_path / "empty.json").write_text("[]")
+    with pytest.raises(ConfigError, match=sentence):
+        async with running(Sessions, UiGateway, AgentLoop, agent_loop=settings):
+            pass
