@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import signal
-from asyncio.subprocess import DEVNULL, PIPE, Process
+import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 from typing import Annotated
 
 import anyio
@@ -17,10 +16,10 @@ from aipm_sessions.api import Directory
 from pydantic import Field
 
 from aipm_agent_loop.config import AgentLoopConfig
+from aipm_agent_loop.program import Program
 from aipm_core import Arguments, Call, Json, PluginContext
 
-_FLOOD = 64  # times what is kept of the output; a program that writes more is ended
-_LAST_WORDS = 0.5  # seconds for output that is under way when a program has ended
+_LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 _Word = Annotated[str, Field(max_length=32_768)]
 
 
@@ -39,34 +38,24 @@ class Shell:
 
     async def execute(self, call: Call, args: Execute) -> Json:
         """Run a program to its end, or to its limits."""
-        words = self._words(args.command)
-        process = await self._start(words, await self._root(call))
-        keep = self._ctx.config.shell_output_bytes
-        out, err = _Output(keep), _Output(keep)
-        readers = [
-            asyncio.create_task(out.read(process, process.stdout)),
-            asyncio.create_task(err.read(process, process.stderr)),
-        ]
+        program = await self._start(self._words(args.command), await self._root(call))
         timed_out = False
         try:
             with anyio.fail_after(self._ctx.config.shell_seconds):
-                await process.wait()
+                await program.exited.wait()
         except TimeoutError:
             timed_out = True
         finally:
             # Whatever the program has started ends with it, also when the call is cancelled.
-            _kill(process)
+            program.kill()
             with anyio.CancelScope(shield=True):
-                await asyncio.wait(readers, timeout=_LAST_WORDS)
-                for reader in readers:
-                    reader.cancel()
-                await process.wait()
+                await program.end()
         return {
-            "exit_code": None if timed_out else process.returncode,
-            "stdout": out.text(),
-            "stderr": err.text(),
+            "exit_code": None if timed_out else program.exit_code,
+            "stdout": program.stdout.text(),
+            "stderr": program.stderr.text(),
             "timed_out": timed_out,
-            "truncated": out.truncated or err.truncated,
+            "truncated": program.stdout.truncated or program.stderr.truncated,
         }
 
     def _words(self, command: str | list[str]) -> list[str]:
@@ -74,7 +63,7 @@ class Shell:
             words = shlex.split(command) if isinstance(command, str) else command
         except ValueError as error:
             raise self._ctx.refuse("invalid_command", 400, reason=error) from None
-        if not words or any("\x00" in word for word in words):
+        if not words or not words[0] or any("\x00" in word for word in words):
             raise self._ctx.refuse("invalid_command", 400, reason="no program")
         return words
 
@@ -84,10 +73,12 @@ class Shell:
             raise self._ctx.refuse("working_directory_not_set", 500)
         return project.directory
 
-    async def _start(self, words: list[str], root: Path) -> Process:
+    async def _start(self, words: list[str], root: Path) -> Program:
+        keep = self._ctx.config.shell_output_bytes
         try:
-            return await asyncio.create_subprocess_exec(
-                *words,
+            _, program = await asyncio.get_running_loop().subprocess_exec(
+                lambda: Program(keep),
+                *(sys.executable, "-I", "-S", _LAUNCHER, str(os.getpid()), *words),
                 cwd=root,
                 env=self._environment(),
                 stdin=DEVNULL,
@@ -98,37 +89,8 @@ class Shell:
         except (OSError, UnicodeEncodeError) as error:
             reason = getattr(error, "strerror", None) or "cannot be run"
             raise self._ctx.refuse("invalid_command", 400, reason=reason) from None
+        return program
 
     def _environment(self) -> Mapping[str, str]:
         allowed = self._ctx.config.shell_environment
         return {name: os.environ[name] for name in allowed if name in os.environ}
-
-
-class _Output:
-    """The beginning of what a program writes."""
-
-    def __init__(self, keep: int) -> None:
-        self._keep = keep
-        self._kept = bytearray()
-        self._total = 0
-
-    async def read(self, process: Process, stream: asyncio.StreamReader | None) -> None:
-        while stream is not None and (piece := await stream.read(65_536)):
-            self._total += len(piece)
-            self._kept += piece[: self._keep - len(self._kept)]
-            if self._total > self._keep * _FLOOD:
-                _kill(process)
-                return
-
-    @property
-    def truncated(self) -> bool:
-        return self._total > len(self._kept)
-
-    def text(self) -> str:
-        return self._kept.decode("utf-8", errors="replace")
-
-
-def _kill(process: Process) -> None:
-    """End a program and everything in its process group."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
