@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from aipm_ui_gateway.api import Outcome
 
@@ -106,6 +106,15 @@ class Provider(Protocol):
 
     def respond(self, prompt: Prompt) -> AsyncGenerator[Part]:
         """Give the parts of one response."""
+        ...
+
+
+@runtime_checkable
+class ClosingProvider(Provider, Protocol):
+    """A provider that holds something open."""
+
+    async def aclose(self) -> None:
+        """Let go of it: the program stops."""
         ...
 
 

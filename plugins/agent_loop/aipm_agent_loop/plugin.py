@@ -9,7 +9,7 @@ from aipm_policy.api import CONFIRMATIONS
 from aipm_sessions.api import DIRECTORY
 from aipm_ui_gateway.api import COMMANDS, UI_SESSIONS, CancelRun, SubmitUserInput
 
-from aipm_agent_loop.api import PROVIDERS
+from aipm_agent_loop.api import PROVIDERS, ClosingProvider
 from aipm_agent_loop.config import AgentLoopConfig
 from aipm_agent_loop.files import Files, ListFiles, ReadFile
 from aipm_agent_loop.history import History
@@ -106,9 +106,11 @@ class AgentLoop(Plugin[AgentLoopConfig]):
 
     @asynccontextmanager
     async def _life(self) -> AsyncGenerator[None]:
-        self._turns.provider = self._provision.chosen()
+        self._turns.provider = provider = self._provision.chosen()
         async with self._workers.lifespan():
             yield
+        if isinstance(provider, ClosingProvider):
+            await provider.aclose()
 
     @hookimpl
     def aipm_transports(self) -> Iterable[Transport]:

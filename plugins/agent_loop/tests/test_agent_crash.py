@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from signal import SIGKILL
 from typing import Any
 
+import anyio
 import pytest
 from aipm_agent_loop.testing import Talk
 from aipm_sessions.plugin import REGISTRY, Sessions
@@ -26,13 +30,14 @@ decision = "REQUIRE_USER_CONFIRMATION"
 tool = "shell:execute"
 decision = "ALLOW"
 """
+SLEEP = 100_000 + os.getpid()
 FIRST: dict[str, list[dict[str, Any]]] = {
     "thinking": [{"wait_ms": 3_600_000}],
     "executing_tool": [
         {
             "tools": [
                 {"tool": "file:read", "args": {"path": "a"}},
-                {"tool": "shell:execute", "args": {"command": "sleep 1000"}},
+                {"tool": "shell:execute", "args": {"command": f"sleep {SLEEP}"}},
             ]
         },
     ],
@@ -51,6 +56,20 @@ async def prepare(root: Path, first: list[dict[str, Any]]) -> tuple[Install, str
         await registry.add_agent("bot", name="bot", kind="ai", **common)
         await registry.add_agent("ann", name="ann", kind="human", **common)
         return aipm, (await registry.add_token("ann"))["token"]
+
+
+async def no_program_left() -> None:
+    """What a killed server has started dies too."""
+    wanted = f"sleep\0{SLEEP}".encode()
+    with anyio.fail_after(10):
+        while any(wanted in line for line in command_lines()):  # noqa: ASYNC110 - no bell there
+            await anyio.sleep(0.01)
+
+
+def command_lines() -> Iterator[bytes]:
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            yield entry.read_bytes()
 
 
 def runs(root: Path) -> list[tuple[int, str]]:
@@ -72,6 +91,7 @@ async def test_a_killed_turn_is_closed_after_the_restart(tmp_path: Path, phase: 
             await talk.say("zwei")
             server.process.send_signal(SIGKILL)
             server.process.wait()
+        await no_program_left()
         last_seq = ui.last_seq[talk.session]
     with aipm.up() as server:
         async with connected(server.ready["ws"], token) as ui:

@@ -8,8 +8,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
 
 from aipm_agent_loop.api import (
     AssistantMessage,
@@ -24,7 +28,7 @@ from aipm_agent_loop.api import (
     UserMessage,
 )
 from aipm_agent_loop.config import AgentLoopConfig
-from aipm_core import ConfigError, Json
+from aipm_core import ConfigError, Json, new_id
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, UserContent
@@ -56,9 +60,12 @@ class PydanticAi:
     def __init__(self, config: AgentLoopConfig, model: Model | None = None) -> None:
         self._config = config
         self._model = model
+        self._loading = anyio.Lock()
+        self._open = AsyncExitStack()
 
     async def respond(self, prompt: Prompt) -> AsyncGenerator[Part]:
         """Stream one response of the model."""
+        model = await self._loaded()
         from pydantic_ai.direct import model_request_stream
         from pydantic_ai.messages import (
             PartDeltaEvent,
@@ -71,9 +78,7 @@ class PydanticAi:
         names = _Names(prompt.tools)
         wanted = ModelRequestParameters(function_tools=[names.definition(t) for t in prompt.tools])
         messages = list(_messages(prompt, names))
-        async with model_request_stream(
-            self._loaded(), messages, model_request_parameters=wanted
-        ) as stream:
+        async with model_request_stream(model, messages, model_request_parameters=wanted) as stream:
             async for event in stream:
                 match event:
                     case PartStartEvent(part=TextPart(content=text)) if text:
@@ -85,10 +90,17 @@ class PydanticAi:
             yield call
         yield Usage(response.usage.total_tokens)
 
-    def _loaded(self) -> Model:
-        if self._model is None:
-            self._model = _load(self._config)
-        return self._model
+    async def aclose(self) -> None:
+        """Close the connections to the model."""
+        await self._open.aclose()
+
+    async def _loaded(self) -> Model:
+        async with self._loading:
+            if self._model is None:
+                # The import takes a second; sessions that need no model should not feel it.
+                model = await anyio.to_thread.run_sync(_load, self._config)
+                self._model = await self._open.enter_async_context(model)
+            return self._model
 
 
 def _load(config: AgentLoopConfig) -> Model:
@@ -184,20 +196,12 @@ def _user_content(message: UserMessage) -> list[UserContent]:
 def _calls(response: ModelResponse, names: _Names) -> Iterable[ToolCall]:
     from pydantic_ai.messages import ToolCallPart
 
-    from aipm_core import new_id
-
     for part in response.parts:
         if isinstance(part, ToolCallPart):
             # Ids of models repeat between responses; ours must be unique in the conversation.
-            yield ToolCall(id=new_id("call"), name=names.inside(part.tool_name), args=_args(part))
-
-
-def _args(part: Any) -> dict[str, Json]:  # noqa: ANN401
-    """Return a call's arguments; what is no object is refused later, by the tool's own check."""
-    try:
-        return dict(part.args_as_dict())
-    except (ValueError, AssertionError, TypeError):
-        return {"invalid_json": str(part.args)[:1000]}
+            # Arguments that are no object come marked as such; the tool's own check refuses them.
+            args = part.args_as_dict()
+            yield ToolCall(id=new_id("call"), name=names.inside(part.tool_name), args=args)
 
 
 def _text(reply: Json) -> str:
