@@ -18,7 +18,7 @@ Progress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """Who is calling, and for what."""
+    """Who is calling, and for what. ``over``: its work is done and only ``logout`` is left."""
 
     id: str
     agent_id: str
@@ -27,6 +27,7 @@ class Session:
     role: Role = "worker"
     kind: Kind = "ai"
     agent_name: str = ""
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

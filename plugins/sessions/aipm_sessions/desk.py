@@ -8,16 +8,32 @@ from functools import partial
 
 import anyio
 
-from aipm_core import Json, PluginContext, Reader, Row, Session, Tx, background, iso, new_id
+from aipm_core import (
+    Call,
+    Json,
+    PluginContext,
+    Reader,
+    Row,
+    Session,
+    SessionInvalid,
+    Tx,
+    background,
+    iso,
+    new_id,
+)
 from aipm_core.models import Purpose
 from aipm_sessions.api import Agent, SessionInfo, SessionObserver
 from aipm_sessions.config import SessionsConfig
 from aipm_sessions.credentials import new_secret, token_hash
 
+_WAYS_OUT = frozenset({"logout", "help", "authenticate"})
 _FLUSH = 2.0  # seconds; a touch lost in a crash costs that much of a session's idle time
-_SELECT = (
-    "select s.*, a.name, a.kind, a.role from sessions s join agents a on a.id = s.agent_id "
-    "where s.ended_at is null and "
+_GRACE = 60.0  # seconds in which an agent that reported its work may still log out
+_FROM = "select s.*, a.name, a.kind, a.role from sessions s join agents a on a.id = s.agent_id "
+_SELECT = f"{_FROM} where s.ended_at is null and "
+_BY_TOKEN = (
+    f"{_FROM} where s.token_hash = ? and "
+    "(s.ended_at is null or (s.end_reason = 'completed' and s.ended_at > ?))"
 )
 
 
@@ -36,11 +52,18 @@ class Desk:
 
     async def resolve(self, token: str) -> Session | None:
         """Say whose session a token is; the answer keeps the session alive."""
-        row = await self._ctx.store.one(_SELECT + "s.token_hash = ?", token_hash(token))
+        now = self._ctx.clock()
+        row = await self._ctx.store.one(_BY_TOKEN, token_hash(token), iso(now - _GRACE))
         if row is None or self._expired(row):
             return None
-        self._touched[row["id"]] = self._ctx.clock()
+        if row["ended_at"] is None:
+            self._touched[row["id"]] = now
         return _session(row)
+
+    async def admit(self, call: Call) -> None:
+        """Leave nothing but the way out to a session whose work is done."""
+        if call.session is not None and call.session.over and call.tool.name not in _WAYS_OUT:
+            raise SessionInvalid(self._ctx.texts("errors.session_over"))
 
     async def purpose_for(self, tx: Tx, agent_id: str, project_id: str) -> Purpose:
         """Choose a purpose for an agent that named none."""
@@ -183,4 +206,5 @@ def _session(row: Row) -> Session:
         role=row["role"],
         kind=row["kind"],
         agent_name=row["name"],
+        over=row["ended_at"] is not None,
     )

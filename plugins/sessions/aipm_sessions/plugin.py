@@ -8,6 +8,7 @@ from aipm_core import (
     Access,
     AnyTool,
     Authenticator,
+    Authorizer,
     Lifespan,
     Migration,
     Plugin,
@@ -78,6 +79,11 @@ class Sessions(Plugin[SessionsConfig]):
     def aipm_authenticators(self) -> Iterable[Authenticator]:
         """Recognise the tokens handed out."""
         yield Authenticator(name="session_token", resolve=self._desk.resolve)
+
+    @hookimpl
+    def aipm_authorizers(self) -> Iterable[Authorizer]:
+        """Close the tools to sessions whose work is done."""
+        yield Authorizer(name="session_over", check=self._desk.admit, static=True)
 
     @hookimpl
     def aipm_lifespan(self) -> Iterable[Lifespan]:

@@ -279,3 +279,18 @@ async def test_a_new_passkey_ends_the_old_one_and_its_sessions() -> None:
         assert (await here.log_in()).error is None
         with pytest.raises(CallError, match="no agent 'nobody'"):
             await here.aipm.runtime.services.use(REGISTRY).rekey("nobody")
+
+
+async def test_a_session_whose_work_is_done_may_only_log_out() -> None:
+    async with office() as here:
+        token = await here.token()
+        session = await here.aipm.runtime.authenticate(token)
+        assert session is not None
+        desk = here.aipm.runtime.services.use(SESSION_DESK)
+        await here.aipm.runtime.store.write(lambda tx: desk.close(tx, session.id, "completed"))
+        assert await here.code("logout", token) is None
+        assert await desk.live(here.aipm.runtime.store) == []
+        lines = (await here.aipm.call_with_token("help", token)).result["tools"]
+        assert {line["name"]: line["available"] for line in lines}["logout"]
+        here.watch.time += 61
+        assert await here.code("logout", token) == "session_invalid"
