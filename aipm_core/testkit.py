@@ -43,7 +43,7 @@ class Install:
             env=self.env(),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             check=False,
         )
         if check is not None and done.returncode != check:

@@ -107,6 +107,8 @@ def run(argv: list[str] | None) -> int:
 
 def _foreseen(error: BaseException) -> tuple[str, int] | None:
     """Return the sentence and the exit code of a failure that is nobody's bug."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]  # task groups wrap what they pass on
     match error:
         case StartupError():
             return str(error), error.exit_code
@@ -114,6 +116,8 @@ def _foreseen(error: BaseException) -> tuple[str, int] | None:
             return str(error), _EXIT_CODES.get(error.status, 1)
         case typer.Abort() | KeyboardInterrupt():
             return "stopped", 130
+        case BrokenPipeError():
+            return "nobody reads the output any more", 1
     if type(error).__module__ == "sqlite3":
         return f"the store failed: {error}; `aipm doctor` tells more", 1
     return None
