@@ -276,9 +276,9 @@ def test_a_plugin_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
         subprocess.Popen(sleep, pass_fds=[lock.fileno()]).wait()
     """)
     root = distribution(tmp_path, {"x": "aipm_x:X"}, {"aipm_x.py": source})
-    assert failures(examine(str(root), patience=5)) == {
-        "x.importable": "the plugin did not end the process within 5 s here",
-        "ends": "did not end the process within 5 s",
+    assert failures(examine(str(root), patience=8)) == {
+        "x.importable": "the plugin did not end the process within 8 s here",
+        "ends": "did not end the process within 8 s",
     }
     with (root / "lock").open("w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # free only when the last process that held it is gone

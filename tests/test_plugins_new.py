@@ -41,9 +41,11 @@ def test_new_needs_no_settings_and_says_what_it_wrote(tmp_path: Path) -> None:
     assert below(tmp_path) == [f"made/here/aipm-weather/{file}" for file in FILES]
 
 
-def test_what_new_writes_has_types_and_passes_its_own_test(tmp_path: Path) -> None:
+def test_what_new_writes_has_types_and_passes_its_own_test(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     target = scaffold.write_plugin("my-weather_k9", tmp_path).directory
-    run("mypy", cwd=target)
+    run("mypy", "--cache-dir", str(tmp_path_factory.getbasetemp() / "mypy"), cwd=target)
     run("pytest", cwd=target)
 
 
