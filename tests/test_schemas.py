@@ -87,6 +87,7 @@ def fitting(rule: Mapping[str, Any]) -> st.SearchStrategy[Any]:
             max_size=min(r.get("maxItems", 3), r.get("minItems", 0) + 3),
         ),
         "object": record,
+        "null": lambda r: st.none(),
         None: lambda r: ANYTHING,
     }
     return makers[rule.get("type")](rule)

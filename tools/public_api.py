@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Iterator
 from enum import Enum
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import aipm_core
@@ -46,6 +46,8 @@ def _lines(name: str) -> Iterator[str]:
 def _field(field: dataclasses.Field[Any]) -> str:
     if field.default is not dataclasses.MISSING:
         default = field.default
+        if isinstance(default, PurePath):
+            default = default.as_posix()  # Windows has a class of its own
         return f"{field.name}: {field.type} = {getattr(default, '__name__', repr(default))}"
     if field.default_factory is not dataclasses.MISSING:
         return f"{field.name}: {field.type} = …"
