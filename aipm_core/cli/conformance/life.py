@@ -46,7 +46,8 @@ def texts(subject: Subject) -> str:
     for key in sorted(ja.keys()):
         if _places(ja.find(key)) != _places(en.find(key)):
             raise Unfit(f"the text {key!r} has different {{places}} in ja and en")
-    known = {registered.tool.name for registered in _tools(subject, "ja")}
+    offered = {registered.tool.name for registered in _tools(subject, "ja")}
+    known = offered.union(subject.plugin.offers)  # some are offered only if the settings say so
     for key in sorted(ja.keys()):
         if key.startswith("tools.") and key.split(".")[1] not in known:
             raise Unfit(f"the text {key!r} is about a tool the plugin does not offer")
