@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aipm_core import Gateway, Json, Reply, Request, Texts, ToolNotFound
+from aipm_core import Gateway, Json, Reply, Request
 from aipm_core.models import Progress
 
 # Gemini CLI adds this to every call of every tool; our schemas admit nothing unknown.
@@ -14,9 +14,8 @@ CLIENT_KEYS = frozenset({"wait_for_previous"})
 class ToolCalls:
     """Calls the tools that are offered to agents."""
 
-    def __init__(self, gateway: Gateway, texts: Texts) -> None:
+    def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._texts = texts
         self._offered = frozenset(tool.name for tool in gateway.catalog())
 
     async def run(
@@ -27,8 +26,6 @@ class ToolCalls:
         progress: Progress | None = None,
     ) -> Reply:
         """Carry one call through the runtime."""
-        if name not in self._offered and self._is_internal(name):
-            return Reply.failure(ToolNotFound(self._texts("errors.tool_not_found", tool=name)))
         request = Request(
             tool=name,
             arguments=self._own(name, arguments),
@@ -36,14 +33,6 @@ class ToolCalls:
             progress=progress,
         )
         return await self._gateway.call(request)
-
-    def _is_internal(self, name: str) -> bool:
-        """A tool made for user interfaces does not exist for agents."""
-        try:
-            self._gateway.schema(name)
-        except KeyError:
-            return False
-        return True
 
     def _own(self, name: str, arguments: Mapping[str, Json]) -> Mapping[str, Json]:
         """Leave out what a client added, unless the tool really has such an argument."""

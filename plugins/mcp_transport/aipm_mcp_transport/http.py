@@ -16,6 +16,7 @@ from aipm_mcp_transport.protocol import (
     INVALID_REQUEST,
     PARSE_ERROR,
     error_of,
+    is_id,
     response,
 )
 
@@ -36,21 +37,15 @@ class Endpoint:
             await self._other_method(scope, receive, send)
             return
         head = Head.read(scope["headers"])
-        if not head.is_json:
-            await _refuse(send, 415, INVALID_REQUEST, "Content-Type must be application/json")
-            return
-        body = await _body(receive)
-        if body is None:
-            return
         try:
-            message = parse_json(body)
-        except BadJson as error:
-            await _refuse(send, 400, PARSE_ERROR, f"Parse error: {error}")
+            body = await _body(head, receive)
+            message = _message_of(body)
+        except _Refused as refused:
+            await refused.send(send)
+        except _Left:
             return
-        if not isinstance(message, dict):
-            await _refuse(send, 400, INVALID_REQUEST, "one JSON-RPC message a request, no batch")
-            return
-        await self._message(head, message, scope, _Replayed(body, receive), send)
+        else:
+            await self._message(head, message, scope, _Replayed(body, receive), send)
 
     async def _message(
         self,
@@ -77,7 +72,28 @@ class Endpoint:
             await self._sdk(scope, receive, send)
             return
         reason = f"{scope['method']} is not used here: POST one message a request"
-        await _refuse(send, 405, INVALID_REQUEST, reason, (b"allow", b"POST"))
+        await _Refused(405, INVALID_REQUEST, reason).send(send, (b"allow", b"POST"))
+
+
+class _Left(Exception):
+    """The client left before its message was complete."""
+
+
+class _Refused(Exception):
+    """The message is not one we would hand on."""
+
+    def __init__(self, status: int, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self._status = status
+        self._body = orjson.dumps(response(None, error_of(code, reason)))
+
+    async def send(self, send: Any, *headers: tuple[bytes, bytes]) -> None:  # noqa: ANN401
+        """Answer with the error."""
+        length = b"%d" % len(self._body)
+        fields = [(b"content-type", b"application/json"), (b"content-length", length), *headers]
+        start = {"type": "http.response.start", "status": self._status, "headers": fields}
+        await send(start)
+        await send({"type": "http.response.body", "body": self._body})
 
 
 class _Replayed:
@@ -94,16 +110,32 @@ class _Replayed:
         return {"type": "http.request", "body": body, "more_body": False}
 
 
-async def _body(receive: Any) -> bytes | None:  # noqa: ANN401
-    """Read the whole body; ``None`` if the client left before its end."""
-    chunks = []
+async def _body(head: Head, receive: Any) -> bytes:  # noqa: ANN401
+    """Read the whole body."""
+    if not head.is_json:
+        raise _Refused(415, INVALID_REQUEST, "Content-Type must be application/json")
+    chunks: list[bytes] = []
     while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            return None
-        chunks.append(message.get("body", b""))
-        if not message.get("more_body", False):
+        event = await receive()
+        if event["type"] != "http.request":
+            raise _Left
+        chunks.append(event.get("body", b""))
+        if not event.get("more_body", False):
             return b"".join(chunks) if len(chunks) > 1 else chunks[0]
+
+
+def _message_of(body: bytes) -> dict[str, Json]:
+    """Parse strictly: a reader further in must not find another meaning in the same bytes."""
+    try:
+        message = parse_json(body)
+    except BadJson as error:
+        raise _Refused(400, PARSE_ERROR, f"Parse error: {error}") from None
+    if not isinstance(message, dict):
+        raise _Refused(400, INVALID_REQUEST, "one JSON-RPC message a request, no batch")
+    if "method" in message and "id" in message and not is_id(message["id"]):
+        # The SDK would take this for a notification and stay silent.
+        raise _Refused(400, INVALID_REQUEST, "Invalid Request: id must be a string or an integer")
+    return message
 
 
 def _with_session(send: Any) -> Any:  # noqa: ANN401
@@ -120,20 +152,3 @@ def _with_session(send: Any) -> Any:  # noqa: ANN401
         await send(message)
 
     return sending
-
-
-async def _refuse(
-    send: Any,  # noqa: ANN401
-    status: int,
-    code: int,
-    reason: str,
-    *headers: tuple[bytes, bytes],
-) -> None:
-    body = orjson.dumps(response(None, error_of(code, reason)))
-    fields = [
-        (b"content-type", b"application/json"),
-        (b"content-length", b"%d" % len(body)),
-        *headers,
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": fields})
-    await send({"type": "http.response.body", "body": body})

@@ -70,7 +70,7 @@ class McpTransport(Plugin[McpConfig]):
         from aipm_mcp_transport.http import Endpoint
         from aipm_mcp_transport.sdk import SdkDoor
 
-        face, calls = self._face(gateway), ToolCalls(gateway, self.ctx.texts)
+        face, calls = self._face(gateway), ToolCalls(gateway)
         sdk = SdkDoor(gateway, calls, face, self._extensions.added)
         self._doors.append(sdk)
         lane = FastLane(gateway, calls, face, self.ctx.config.progress_seconds)
@@ -79,7 +79,7 @@ class McpTransport(Plugin[McpConfig]):
     async def _stdio(self, gateway: Gateway) -> None:
         from aipm_mcp_transport.stdio import serve
 
-        calls = ToolCalls(gateway, self.ctx.texts)
+        calls = ToolCalls(gateway)
         await serve(calls, self._face(gateway), self.ctx)
 
     def _face(self, gateway: Gateway) -> Face:

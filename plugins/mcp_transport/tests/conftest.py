@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,24 +46,13 @@ class Team:
         return stdio(command, self.install.root, {**self.install.env(), **environ})
 
 
-def make_team(root: Path, settings: str = SETTINGS) -> Team:
-    """Set up an installation that finds the fixtures as a third-party distribution."""
-    install = Install.make(root, settings)
+@pytest.fixture(scope="session")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Team:
+    install = Install.make(tmp_path_factory.mktemp("team"), SETTINGS)
     install.environ["PYTHONPATH"] = str(FIXTURES)
     install.run("project", "add", "demo")
     agent = install.json("agent", "add", "worker", "--project", "demo")
     return Team(install, agent["passkey"])
-
-
-@pytest.fixture(scope="session")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Team:
-    return make_team(tmp_path_factory.mktemp("team"))
-
-
-@pytest.fixture
-def new_team(tmp_path: Path) -> Callable[[str], Team]:
-    """Make a team with settings of its own."""
-    return lambda settings: make_team(tmp_path, settings)
 
 
 @pytest.fixture(scope="session")

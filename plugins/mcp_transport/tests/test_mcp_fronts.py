@@ -54,7 +54,7 @@ async def sdk_answers(team: Any, messages: list[Any]) -> list[Any]:
 async def _talk(runtime: Runtime, messages: list[Any]) -> list[Any]:
     texts = Texts.load("aipm_mcp_transport", runtime.settings.locale)
     face = protocol.Face.of(texts, definitions(runtime))
-    server = make_server(runtime, ToolCalls(runtime, texts), face)
+    server = make_server(runtime, ToolCalls(runtime), face)
     inward, inbox = anyio.create_memory_object_stream[Any](16)
     outward, outbox = anyio.create_memory_object_stream[Any](16)
     answers = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,7 +13,7 @@ from aipm_mcp_fixtures.wire import ERAS, HELLO, Era, HttpFront, call, messages_o
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from aipm_core.testkit import Server
+from aipm_core.testkit import Install, Server
 
 MODES: tuple[Any, ...] = ("auto", "legacy")
 
@@ -85,7 +86,7 @@ def test_the_token_may_come_by_header(team: Any, http: HttpFront, server: Server
         assert envelope_of(other)["error"]["code"] == "session_token_mismatch"
 
 
-@pytest.mark.parametrize("header", ["Bearer ", "Bearer ${AIPM_SESSION_TOKEN}", "Basic YTpi"])
+@pytest.mark.parametrize("header", ["Bearer", "Bearer ${AIPM_SESSION_TOKEN}", "Basic YTpi"])
 def test_a_header_nobody_filled_in_is_no_token(team: Any, http: HttpFront, header: str) -> None:
     token = token_of(team, http)
     message = call("legacy", "probe_whoami", {"session_token": token})
@@ -108,10 +109,10 @@ def test_tools_for_user_interfaces_do_not_exist_for_agents(http: HttpFront, era:
     assert (error["code"], error["data"]) == (-32602, {"code": "tool_not_found"})
 
 
-def test_a_tool_that_is_switched_off_says_so(new_team: Any) -> None:
-    team = new_team("[plugins.file_chat]\nenabled = false\n")
-    with team.install.up() as server, HttpFront(server.mcp) as http:
-        result = http.ask(call("legacy", "send_message"))["result"]
+def test_a_tool_that_is_switched_off_says_so(tmp_path: Path) -> None:
+    install = Install.make(tmp_path, "[plugins.conversations]\nenabled = false\n")
+    with install.up() as server, HttpFront(server.mcp) as http:
+        result = http.ask(call("legacy", "start_conversation"))["result"]
     assert envelope_of(result)["error"]["code"] == "tool_disabled"
 
 

@@ -14,6 +14,8 @@ from aipm_mcp_fixtures.wire import ERAS, HELLO, Era, HttpFront, call, request
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from aipm_core.testkit import Install
+
 AIPM = Path(sys.executable).with_name("aipm")
 
 
@@ -150,8 +152,8 @@ def test_the_sdk_is_not_imported(team: Any) -> None:
     assert loaded.isdisjoint({"mcp", "mcp_types", "starlette", "uvicorn", "httpx", "rich.console"})
 
 
-def test_without_the_plugin_the_command_says_so(new_team: Any) -> None:
-    team = new_team("[plugins.mcp_transport]\nenabled = false\n")
-    failed = team.install.run("mcp", check=2)
+def test_without_the_plugin_the_command_says_so(tmp_path: Path) -> None:
+    install = Install.make(tmp_path, "[plugins.mcp_transport]\nenabled = false\n")
+    failed = install.run("mcp", check=2)
     assert failed.stderr.count("\n") == 1
     assert "mcp_transport" in failed.stderr
