@@ -1,0 +1,55 @@
+"""JSON from outside: what is refused, whatever it is dressed up as."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aipm_core.wire import DEEPEST, BadJson, parse_json
+
+VALUES = st.recursive(
+    st.text('[]{}"\\\\ax\u3042', max_size=6) | st.integers(0, 9),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=20,
+)
+
+
+@given(value=VALUES, depth=st.integers(0, 130))
+def test_depth_is_counted_whatever_stands_in_strings(value: object, depth: int) -> None:
+    inner: object = [value, "[" * 100, "\\", '"{', value]
+    nested = inner
+    for _ in range(depth):
+        nested = [nested]
+    body = json.dumps(nested).encode()
+    if depth + _depth(inner) > DEEPEST:
+        with pytest.raises(BadJson, match="nested deeper"):
+            parse_json(body)
+    else:
+        assert parse_json(body) == nested
+
+
+def _depth(value: object) -> int:
+    if isinstance(value, dict):
+        return 1 + max((_depth(item) for item in value.values()), default=0)
+    if isinstance(value, list):
+        return 1 + max((_depth(item) for item in value), default=0)
+    return 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"role": "agent", "role": "human"}',
+        b"NaN",
+        b"[1] trailing",
+        b"\xff",
+        b'"\\ud800"',
+        b"\xef\xbb\xbf{}",
+        b"[" * 1_000_000,
+        b'["\\\\", ' + b"[" * 500 + b"]" * 500 + b', "x"]',
+    ],
+)
+def test_what_is_not_plain_json_is_refused(body: bytes) -> None:
+    with pytest.raises(BadJson):
+        parse_json(body)
