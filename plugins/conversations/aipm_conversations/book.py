@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from aipm_sessions.api import SessionDesk
+
 from aipm_conversations.api import Conversation, EndReason, State, topic
 from aipm_conversations.archive import Archive
 from aipm_conversations.config import ConversationsConfig
@@ -12,11 +14,18 @@ SYSTEM = "system"
 
 
 class Book:
-    """Every change of a conversation, each inside its caller's transaction."""
+    """Every change of a conversation, each inside its caller's transaction.
 
-    def __init__(self, ctx: PluginContext[ConversationsConfig], archive: Archive) -> None:
+    A call can outlive its session: the process was killed, its session ended, its last call is
+    still on the way. Such a call takes nothing from the session that comes after.
+    """
+
+    def __init__(
+        self, ctx: PluginContext[ConversationsConfig], archive: Archive, desk: SessionDesk
+    ) -> None:
         self._ctx = ctx
         self._archive = archive
+        self._desk = desk
 
     async def open(
         self, tx: Tx, session: Session, participant_id: str, purpose: str | None, max_turns: int
@@ -33,7 +42,7 @@ class Book:
             *(origin.task_id, origin.delegation_id, self._ctx.now()),
             self._ctx.clock() + self._ctx.config.pending_seconds,
         )
-        for side, attending in ((me, session.id), (participant_id, None)):
+        for side, attending in ((me, await self._present(tx, session)), (participant_id, None)):
             await tx.run(
                 "insert into conversation_sides (conversation_id, agent_id, project_id, "
                 "session_id) values (?, ?, ?, ?)",
@@ -48,6 +57,8 @@ class Book:
         """
         current = await self._archive.find(tx, conversation.id)
         if current is None or self._archive.is_over(current):
+            return False
+        if await self._present(tx, session) is None:
             return False
         took = await tx.run(
             "update conversation_sides set session_id = ? "
@@ -65,7 +76,7 @@ class Book:
         await tx.run(
             "update conversation_sides set session_id = ? "
             "where conversation_id = ? and agent_id = ?",
-            *(session.id, conversation.id, session.agent_id),
+            *(await self._present(tx, session), conversation.id, session.agent_id),
         )
         if session.agent_id == conversation.participant_id:
             await self._activate(tx, conversation.id)
@@ -103,17 +114,25 @@ class Book:
             *(state, self._ctx.now(), by, reason, conversation.id),
         )
         if told is not None:
-            await self.tell(tx, conversation.id, told)
+            await self._tell(tx, conversation.id, told)
         return await self._changed(tx, conversation.id)
 
-    async def tell(self, tx: Tx, conversation_id: str, agent_id: str) -> bool:
-        """Note that a side knows of the end; ``False`` if it had been told before."""
+    async def hear(self, tx: Tx, conversation_id: str, session: Session) -> bool:
+        """Note that a session's side knows of the end; ``False`` if it knew, or nobody listens."""
+        if await self._present(tx, session) is None:
+            return False
+        return await self._tell(tx, conversation_id, session.agent_id)
+
+    async def _tell(self, tx: Tx, conversation_id: str, agent_id: str) -> bool:
         changed = await tx.run(
             "update conversation_sides set told_at = ? "
             "where conversation_id = ? and agent_id = ? and told_at is null",
             *(self._ctx.now(), conversation_id, agent_id),
         )
         return bool(changed)
+
+    async def _present(self, tx: Tx, session: Session) -> str | None:
+        return session.id if await self._desk.find(tx, session.id) else None
 
     async def _changed(self, tx: Tx, conversation_id: str) -> Conversation:
         found = await self._archive.find(tx, conversation_id)

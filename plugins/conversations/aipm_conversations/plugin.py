@@ -45,7 +45,7 @@ class Conversations(Plugin[ConversationsConfig]):
         chat, desk = ctx.services.use(CHAT), ctx.services.use(SESSION_DESK)
         board = ctx.services.use(WORK_BOARD)
         archive = Archive(ctx.clock)
-        book = Book(ctx, archive)
+        book = Book(ctx, archive, desk)
         self._talk = Talk(ctx, archive, book, chat)
         self._watch = Watch(ctx, archive, book, desk)
         requests = Requests(ctx, archive, book, chat)

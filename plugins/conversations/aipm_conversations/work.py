@@ -30,7 +30,11 @@ class Requests:
     rank = 5
 
     def __init__(
-        self, ctx: PluginContext[ConversationsConfig], archive: Archive, book: Book, chat: Chat
+        self,
+        ctx: PluginContext[ConversationsConfig],
+        archive: Archive,
+        book: Book,
+        chat: Chat,
     ) -> None:
         self._ctx = ctx
         self._archive = archive
@@ -45,8 +49,7 @@ class Requests:
         """Return the oldest one offered, and note that this session attends it."""
         store, me = self._ctx.store, session.agent_id
         for offered in await self._archive.offered_to(store, session.project_id, me):
-            attend = partial(self._book.attend, conversation=offered, session=session)
-            if await store.write(attend):
+            if await store.write(partial(self._book.attend, conversation=offered, session=session)):
                 if offered.state == "pending" and me == offered.participant_id:
                     return self._invitation(offered)
                 return await self._resumption(offered, me)
@@ -112,7 +115,10 @@ class Endings:
     rank = 10
 
     def __init__(
-        self, ctx: PluginContext[ConversationsConfig], archive: Archive, book: Book
+        self,
+        ctx: PluginContext[ConversationsConfig],
+        archive: Archive,
+        book: Book,
     ) -> None:
         self._ctx = ctx
         self._archive = archive
@@ -125,22 +131,26 @@ class Endings:
     async def look(self, session: Session) -> Mapping[str, Json] | None:
         """Return the oldest end this agent has not heard of, and note that it has now."""
         store, me = self._ctx.store, session.agent_id
-        while (over := await self._archive.untold_to(store, session.project_id, me)) is not None:
-            if await store.write(partial(self._book.tell, conversation_id=over.id, agent_id=me)):
-                reason = self._ctx.texts(f"reasons.{over.end_reason}")
-                return {
-                    "action": self.name,
-                    "conversation_id": over.id,
-                    "partner_agent_id": over.partner_of(me),
-                    "state": over.state,
-                    "ended_by": over.ended_by,
-                    "reason": over.end_reason,
-                    "turns": over.turns,
-                    "instruction": self._ctx.texts(
-                        "work.conversation_ended", ended_by=over.ended_by, reason=reason
-                    ),
-                }
-        return None
+        over = await self._archive.untold_to(store, session.project_id, me)
+        if over is None:
+            return None
+        hear = partial(self._book.hear, conversation_id=over.id, session=session)
+        return self._shown(over, me) if await store.write(hear) else None
+
+    def _shown(self, over: Conversation, me: str) -> dict[str, Json]:
+        reason = self._ctx.texts(f"reasons.{over.end_reason}")
+        return {
+            "action": self.name,
+            "conversation_id": over.id,
+            "partner_agent_id": over.partner_of(me),
+            "state": over.state,
+            "ended_by": over.ended_by,
+            "reason": over.end_reason,
+            "turns": over.turns,
+            "instruction": self._ctx.texts(
+                "work.conversation_ended", ended_by=over.ended_by, reason=reason
+            ),
+        }
 
     async def needs(self, db: Reader) -> list[Need]:
         """Ask for nobody: no session is started only to hear that something is over."""

@@ -380,6 +380,17 @@ async def test_the_next_chat_session_takes_up_what_the_last_one_left(tmp_path: P
         assert (await say(fresh, conversation, "らっぱ"))["turn"] == 3
 
 
+async def test_the_last_wait_of_an_ended_session_takes_nothing(tmp_path: Path) -> None:
+    async with pair(tmp_path) as (made, ann, bob):
+        await bob.ends()
+        conversation = await start(ann)
+        assert (await bob.next_action() or {})["action"] == "get_pending_messages"
+        await ann.does("end_conversation", conversation_id=conversation)
+        assert (await bob.next_action() or {})["action"] == "get_pending_messages"
+        fresh = await made.session("bob")
+        assert (await fresh.next_action() or {})["action"] == "conversation_ended"
+
+
 async def test_conversations_need_chat_and_say_so(tmp_path: Path) -> None:
     from aipm_core import StartupError
 

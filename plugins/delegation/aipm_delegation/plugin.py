@@ -50,7 +50,7 @@ class Delegation(Plugin[DelegationConfig]):
         self._errands = Errands(ctx, ledger, use(DIRECTORY), tasks, notice)
         self._outcome = Outcome(ctx, ledger, use(SESSION_DESK), tasks, conversations, chat, inbox)
         self._leases = Leases(ctx, ledger, use(SESSION_DESK), notice)
-        errand = Errand(ctx, ledger, conversations, chat)
+        errand = Errand(ctx, ledger, use(SESSION_DESK), conversations, chat)
         use(SESSION_DESK).observe(self._leases)
         use(WORK_BOARD).add(errand)
         if chat is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from aipm_conversations.api import Conversations, Origin
 from aipm_file_chat.api import Chat
-from aipm_sessions.api import Need
+from aipm_sessions.api import Need, SessionDesk
 
 from aipm_core import Json, PluginContext, Reader, Session, Tx
 from aipm_core.models import Purpose
@@ -29,11 +29,13 @@ class Errand:
         self,
         ctx: PluginContext[DelegationConfig],
         ledger: Ledger,
+        desk: SessionDesk,
         conversations: Conversations | None,
         chat: Chat | None,
     ) -> None:
         self._ctx = ctx
         self._ledger = ledger
+        self._desk = desk
         self._conversations = conversations
         self._chat = chat
 
@@ -70,7 +72,9 @@ class Errand:
 
     async def fields(self, tx: Tx, session: Session) -> Mapping[str, Json]:
         """Hand out what waits, in the transaction that reads the messages."""
-        shown = []
+        shown: list[Json] = []
+        if await self._desk.find(tx, session.id) is None:
+            return {"pending_delegations": shown}  # the last call of a session that has ended
         for delegation in await self._ledger.pending(tx, session):
             await self._ledger.take(tx, delegation, session)
             shown.append({**_shown(delegation), **await self._earlier(tx, delegation)})

@@ -14,12 +14,13 @@ from typing import Any
 
 import anyio
 import pytest
-from aipm_sessions.plugin import ROSTER
+from aipm_sessions.plugin import REGISTRY, ROSTER
 from aipm_sessions.roster import Claim, Roster, Vacancy
 from anyio import to_thread
 from mcp import Client
 
 from aipm_core import config as settings_file
+from aipm_core.models import Kind
 from aipm_core.runtime import Runtime, open_runtime
 from aipm_core.testkit import Install, Server
 
@@ -129,9 +130,8 @@ class Agent:
         return self.world.server is not self.server or not self.world.up.is_set()
 
     async def _log_in(self) -> None:
-        old, self.token = self.token, None
-        if old is not None:
-            await self.call("logout", session_token=old)
+        """Open a session, then end the one before: what it had on hand comes to the new one."""
+        old = self.token
         reply = await self.call(
             "authenticate",
             agent_id=self.agent_id,
@@ -140,6 +140,8 @@ class Agent:
             purpose="chat" if self.purpose == "watch" else self.purpose,
         )
         self.token = reply["result"]["session_token"]
+        if old is not None:
+            await self.call("logout", session_token=old)
 
     async def does(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool that must succeed."""
@@ -303,22 +305,30 @@ async def run_agent(world: World, roster: Roster, vacancy: Vacancy) -> None:
 
 @asynccontextmanager
 async def world_of(root: Path, fates: dict[str, Fate]) -> AsyncGenerator[tuple[World, Runtime]]:
-    """Set up project, agents and the task from the command line, and start the server."""
+    """Set up project, agents and task, and start the server; the supervisor has its own runtime."""
     install = Install.make(root)
-    install.run("project", "add", "p", "--dir", "work")
-    passkeys = {
-        name: install.json("agent", "add", name, "--project", "p", "--type", kind)["passkey"]
-        for name, kind in (("worker-a", "ai"), ("worker-b", "ai"), ("pat", "human"))
-    }
-    task = ("--title", PURPOSE, "--assignee", "worker-a", "--status", "in_progress")
-    install.run("task", "add", "--project", "p", *task)
-    world = World(install, passkeys, fates)
     async with open_runtime(settings_file.load(root / "aipm.toml")) as runtime:
+        world = World(install, await staff(runtime, root), fates)
+        task = ("--title", PURPOSE, "--assignee", "worker-a", "--status", "in_progress")
+        await to_thread.run_sync(install.run, "task", "add", "--project", "p", *task)
         try:
             await world.start()
             yield world, runtime
         finally:
             await world.stop()
+
+
+async def staff(runtime: Runtime, root: Path) -> dict[str, str]:
+    """Add the project and its people; return their passkeys."""
+    registry = runtime.services.use(REGISTRY)
+    await registry.add_project("p", "P", root / "work")
+    kinds: dict[str, Kind] = {"worker-a": "ai", "worker-b": "ai", "pat": "human"}
+    passkeys = {}
+    for name, kind in kinds.items():
+        _, passkeys[name] = await registry.add_agent(
+            name, project_id="p", name=name, kind=kind, role="worker", parent=None
+        )
+    return passkeys
 
 
 async def final_state(world: World, runtime: Runtime) -> dict[str, Any]:
