@@ -57,7 +57,8 @@ class Install:
 
     @contextmanager
     def up(self, *args: str) -> Iterator[Server]:
-        """Run ``aipm up`` on a free port until the block ends."""
+        """Run ``aipm up`` on a free port until the block ends; then ``log`` is what it wrote."""
+        server: Server | None = None
         process = subprocess.Popen(  # noqa: S603
             [_AIPM, "up", "--port", "0", "--json", *args],
             cwd=self.root,
@@ -71,15 +72,18 @@ class Install:
             if not line:
                 _, errors = process.communicate(timeout=10)
                 raise AssertionError(f"aipm up did not start: {errors}")
-            yield Server(process, json.loads(line))
+            server = Server(process, json.loads(line))
+            yield server
         finally:
             if process.poll() is None:
                 process.send_signal(SIGTERM)
             try:
-                process.communicate(timeout=15)
+                _, errors = process.communicate(timeout=15)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.communicate()
+                _, errors = process.communicate()
+            if server is not None:
+                server.log = errors
 
 
 @dataclass
@@ -88,6 +92,7 @@ class Server:
 
     process: subprocess.Popen[str]
     ready: Mapping[str, str]
+    log: str = ""
 
     @property
     def url(self) -> str:
