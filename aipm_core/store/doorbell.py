@@ -12,7 +12,6 @@ import os
 import secrets
 import socket
 import tempfile
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,24 +33,37 @@ class Doorbell:
         self.socket.bind(str(self._own))
         self._sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._sender.setblocking(False)
+        self._owed: dict[str, set[str]] = {}
 
-    def ring(self, topics: Iterable[str]) -> None:
-        """Tell every other process. A socket nobody listens on any more is removed."""
+    def ring(self, topics: set[str]) -> bool:
+        """Tell every other process, and what it could not be told before.
+
+        Returns whether something is still owed to a process whose socket is full (Linux holds 10
+        datagrams): ring again soon, with no topics if there are none. A socket nobody listens on
+        any more is removed.
+        """
+        owed, self._owed = self._owed, {}
+        for name in os.listdir(self._room):  # noqa: PTH208 - runs once a commit
+            if name == self._own.name:
+                continue
+            if wanted := owed.get(name, set()) | topics:
+                self._send(wanted, name)
+        return bool(self._owed)
+
+    def _send(self, topics: set[str], name: str) -> None:
         message = "\n".join(topics).encode()
         if len(message) > _LONGEST_MESSAGE:
             message = EVERYTHING
-        for name in os.listdir(self._room):  # noqa: PTH208 - runs once a commit
-            if name != self._own.name:
-                self._send(message, f"{self._room}/{name}")
-
-    def _send(self, message: bytes, address: str) -> None:
+        address = f"{self._room}/{name}"
         try:
             self._sender.sendto(message, address)
+        except BlockingIOError:
+            self._owed[name] = topics
         except ConnectionRefusedError:
             with suppress(OSError):
                 os.unlink(address)  # noqa: PTH108
         except OSError:
-            pass  # full or just closed: the safety look of that process covers it
+            pass  # just closed
 
     def heard(self) -> list[str] | None:
         """Return the topics received since last asked; ``None`` stands for all topics."""

@@ -23,6 +23,7 @@ from aipm_core.store.port import Row, Tx, Unit
 
 logger = logging.getLogger(__name__)
 _LARGEST_BATCH = 512
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.002, 0.1  # seconds until a busy process is woken again
 
 
 class SqliteTx:
@@ -68,7 +69,7 @@ class Writer:
         lock: Path,
         *,
         ring_here: Callable[[set[str]], None],
-        ring_others: Callable[[set[str]], None],
+        ring_others: Callable[[set[str]], bool],
     ) -> None:
         self._connection = connection  # from here on, only the thread touches it
         self._lock = lock
@@ -78,6 +79,7 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._work, name="aipm-writer", daemon=True)
         self._closed = False
+        self._owing = False  # another process was too busy to be woken
         self._thread.start()
 
     async def write(self, unit: Unit[Any]) -> Any:  # noqa: ANN401
@@ -111,7 +113,7 @@ class Writer:
 
     def _next_batch(self) -> list[_Job]:
         batch: list[_Job] = []
-        job = self._jobs.get()
+        job = self._next_job()
         while job is not None:
             batch.append(job)
             if len(batch) == _LARGEST_BATCH:
@@ -123,6 +125,16 @@ class Writer:
         if batch:
             self._jobs.put(None)  # close() came after work: do the work, then find this again
         return batch
+
+    def _next_job(self) -> _Job | None:
+        patience = _SHORTEST_WAIT
+        while self._owing:
+            try:
+                return self._jobs.get(timeout=patience)
+            except Empty:
+                self._owing = self._ring_others(set())
+                patience = min(2 * patience, _LONGEST_WAIT)
+        return self._jobs.get()
 
     def _commit(self, batch: list[_Job]) -> None:
         try:
@@ -140,8 +152,8 @@ class Writer:
             self._loop.call_soon_threadsafe(self._deliver, batch, topics)
         except RuntimeError:
             logger.debug("the event loop ended before %d answers", len(batch))
-        if topics:
-            self._ring_others(topics)
+        if topics or self._owing:
+            self._owing = self._ring_others(topics)
 
     def _deliver(self, batch: Iterable[_Job], topics: set[str]) -> None:
         for job in batch:

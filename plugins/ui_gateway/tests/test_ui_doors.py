@@ -68,6 +68,16 @@ async def test_a_bad_token_in_the_header_is_refused_before_the_upgrade() -> None
         )
 
 
+async def test_a_token_is_worth_nothing_for_who_is_no_person() -> None:
+    async with served() as stage:
+        await stage.project()
+        ann = await stage.person("ann")
+        await stage.runtime.store.write(
+            lambda tx: tx.run("update agents set kind = 'ai' where id = 'ann'")
+        )
+        assert await refused_upgrade(stage.ws, ann.headers) == (401, "session_invalid")
+
+
 async def test_the_first_frame_may_carry_the_token() -> None:
     async with served() as stage:
         await stage.project()

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import httpx
 import pytest
-from aipm_ui_gateway.api import new_message
+from aipm_ui_gateway.api import new_message, system_message
 from aipm_ui_gateway.client import connected
 from aipm_ui_gateway.testing import Person, Stage, served
 from websockets.asyncio.client import ClientConnection, connect
@@ -73,6 +73,12 @@ async def test_the_header_of_a_browser_that_reconnects_wins_over_the_address() -
         async with stage.stream(ann, session, 0) as stream:
             await stream.event()
             await stream.event()
+            await stream.event()
+            await stage.publish(*(system_message("counts elsewhere") for _ in range(9)))
+            for _ in range(9):
+                await stream.event()
+        assert stream.last_event_id == "3"  # system events count in a sequence of their own
+        await tell(stage, session, "d")
         headers = {**ann.headers, "Last-Event-ID": stream.last_event_id}
         params = {"session": session, "lastSeq": "0"}
         async with (
@@ -81,7 +87,7 @@ async def test_the_header_of_a_browser_that_reconnects_wins_over_the_address() -
         ):
             async for line in response.aiter_lines():
                 if line.startswith("data: "):
-                    assert json.loads(line[6:])["payload"]["content"] == "c"
+                    assert json.loads(line[6:])["payload"]["content"] == "d"
                     break
 
 

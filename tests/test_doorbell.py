@@ -1,0 +1,60 @@
+"""Processes that share a data directory wake each other, however busy they are."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from aipm_core import Event
+from aipm_core.store.doorbell import Doorbell
+from aipm_core.testing import running
+
+
+def test_a_process_too_busy_to_listen_is_told_later(tmp_path: Path) -> None:
+    one, other = Doorbell(tmp_path), Doorbell(tmp_path)
+    try:
+        topics = {f"topic-{number}" for number in range(500)}
+        owing = [one.ring({topic}) for topic in topics]  # far more than a socket holds
+        assert owing[0] is False
+        assert owing[-1] is True
+        heard = set(other.heard() or ())
+        while one.ring(set()):
+            heard |= set(other.heard() or ())
+        heard |= set(other.heard() or ())
+        assert heard == topics
+        assert other.heard() == []
+    finally:
+        one.close()
+        other.close()
+
+
+async def test_a_burst_of_another_process_loses_no_wakeup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aipm_core.store.sqlite._SAFETY_LOOK", 3600)
+    async with running(data_dir=tmp_path) as one, running(data_dir=tmp_path) as other:
+        woken: list[int] = []
+
+        async def wait(number: int) -> None:
+            async def look() -> bool | None:
+                return (
+                    await other.runtime.store.one(
+                        "select 1 from event_streams where stream = ?", f"s{number}"
+                    )
+                    is not None
+                    or None
+                )
+
+            if await other.runtime.store.wait_until((f"events:s{number}",), look, 3600):
+                woken.append(number)
+
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as tasks:
+                for number in range(200):
+                    tasks.start_soon(wait, number)
+                await anyio.wait_all_tasks_blocked()
+                for number in range(200):
+                    await one.runtime.events.publish(
+                        Event(type="x", payload={}, session_id=f"s{number}")
+                    )
+        assert len(woken) == 200
