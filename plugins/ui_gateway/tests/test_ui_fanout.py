@@ -18,7 +18,7 @@ from aipm_core import Tx
 from aipm_core.testing import TestRuntime, running
 from aipm_core.testkit import Install
 
-SUBSCRIBERS, EVENTS = 500, 10
+SUBSCRIBERS, EVENTS = 500, 4
 
 
 async def sessions_of(aipm: TestRuntime) -> tuple[str, list[UiSession]]:
