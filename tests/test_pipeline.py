@@ -182,6 +182,77 @@ class Door(Plugin):
         return TASK if credential == "good" else None
 
 
+class UiOnly(Plugin):
+    """A tool that agents do not know, and one that may not run."""
+
+    @hookimpl
+    def aipm_tools(self) -> Iterable[AnyTool]:
+        for name in ("ui:echo", "ui:closed"):
+            yield Tool(
+                name=name,
+                description="Echo.",
+                arguments=Echo,
+                run=self.echo,
+                access=Access.SESSION,
+                audience="ui",
+            )
+
+    @hookimpl
+    def aipm_authorizers(self) -> Iterable[Authorizer]:
+        yield Authorizer(name="closed", check=self._check)
+
+    async def _check(self, call: Call) -> None:
+        if call.tool.name == "ui:closed":
+            raise PermissionDenied("closed")
+
+    async def echo(self, call: Call, args: Echo) -> Json:
+        return {"text": args.text, "call": call.request.call_id}
+
+
+async def test_tools_for_user_interfaces_do_not_exist_for_agents() -> None:
+    async with running(EchoPlugin, UiOnly) as aipm:
+        outside = await aipm.call("ui:echo", TASK)
+        unknown = await aipm.call("ui:none", TASK)
+        with_token = await aipm.call_with_token("ui:echo", TASK.id)
+        request = Request(tool="ui:echo", session=TASK, audience="ui", call_id="c1")
+        inside = await aipm.runtime.call(request)
+        assert "ui:echo" not in [tool.name for tool in aipm.runtime.catalog()]
+        assert "ui:echo" in [tool.name for tool in aipm.runtime.catalog("ui")]
+        assert "echo_task" in [tool.name for tool in aipm.runtime.catalog("ui")]
+    for reply in (outside, unknown, with_token):
+        assert reply.error is not None
+        assert reply.error.code == "tool_not_found"
+    assert inside.result == {"text": "hi", "call": "c1"}
+
+
+async def test_a_caller_hears_that_its_tool_starts_only_when_it_does() -> None:
+    heard: list[str] = []
+
+    async def started() -> None:
+        heard.append("started")
+
+    async with running(UiOnly) as aipm:
+        for tool_name, arguments in (
+            ("ui:none", {}),
+            ("ui:closed", {}),
+            ("ui:echo", {"wrong": 1}),
+        ):
+            await aipm.runtime.call(
+                Request(
+                    tool=tool_name,
+                    arguments=arguments,
+                    session=TASK,
+                    audience="ui",
+                    started=started,
+                )
+            )
+        assert heard == []
+        await aipm.runtime.call(
+            Request(tool="ui:echo", session=TASK, audience="ui", started=started)
+        )
+    assert heard == ["started"]
+
+
 async def test_token_from_argument_or_transport() -> None:
     async with running(EchoPlugin, Door) as aipm:
         assert code(await aipm.call_with_token("echo_task", "good")) is None

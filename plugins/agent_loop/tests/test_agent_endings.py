@@ -285,3 +285,9 @@ async def test_wrong_settings_are_one_sentence(
     with pytest.raises(ConfigError, match=sentence):
         async with running(Sessions, UiGateway, AgentLoop, agent_loop=settings):
             pass
+
+
+def test_texts_exist_in_both_languages() -> None:
+    from aipm_core import Texts
+
+    assert Texts.load("aipm_agent_loop", "ja").keys() == Texts.load("aipm_agent_loop", "en").keys()

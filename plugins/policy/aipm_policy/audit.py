@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeAlias
 
 import anyio
@@ -47,6 +47,7 @@ class AuditTrail:
     def __init__(self, ctx: PluginContext[PolicyConfig]) -> None:
         self._ctx = ctx
         self._backlog: list[Entry] = []
+        self._waiting = anyio.Event()
 
     async def record(self, tx: Tx, entry: Entry) -> None:
         """Append one entry together with the change it tells of."""
@@ -74,7 +75,8 @@ class AuditTrail:
 
     async def later(self, entry: Entry) -> None:
         """Append one entry soon."""
-        self._backlog.append(Entry(**{**asdict(entry), "at": self._ctx.now()}))
+        self._backlog.append(replace(entry, at=self._ctx.now()))
+        self._waiting.set()
         if len(self._backlog) >= _LARGEST_BACKLOG:
             await self._flush()
 
@@ -87,11 +89,12 @@ class AuditTrail:
 
     async def _upkeep(self) -> None:
         while True:
+            await self._waiting.wait()
             await anyio.sleep(_FLUSH)
             await self._flush()
 
     async def _flush(self) -> None:
-        entries, self._backlog = self._backlog, []
+        entries, self._backlog, self._waiting = self._backlog, [], anyio.Event()
         if not entries:
             return
 
