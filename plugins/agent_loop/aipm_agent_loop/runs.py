@@ -95,26 +95,34 @@ class Runs:
         if await self._history.close_call(tx, result):
             await self._ctx.events.record(tx, _result_event(run.session_id, result))
 
-    async def count_tokens(self, tx: Tx, run: Run, tokens: int) -> tuple[int, int]:
-        """Add tokens; return the sums of the run and of its session."""
-        one = await tx.one(
-            "update agent_runs set tokens = tokens + ? where id = ? returning tokens",
-            *(tokens, run.id),
+    async def session_tokens(self, session_id: str) -> int:
+        """Return how many tokens the earlier runs of a session took."""
+        row = await self._ctx.store.one(
+            "select tokens from agent_threads where session_id = ?", session_id
         )
-        all_ = await tx.one(
-            "update agent_threads set tokens = tokens + ? where session_id = ? returning tokens",
-            *(tokens, run.session_id),
-        )
-        return (one["tokens"] if one else 0), (all_["tokens"] if all_ else 0)
+        return int(row["tokens"]) if row else 0
 
-    async def end(self, tx: Tx, run: Run, ending: Ending, problem: CallError | None = None) -> bool:
-        """Close a run: no call stays open, the person may speak again. ``False`` if it was over."""
+    async def end(
+        self,
+        tx: Tx,
+        run: Run,
+        ending: Ending,
+        problem: CallError | None = None,
+        *,
+        tokens: int = 0,
+    ) -> None:
+        """Close a run, unless it is over: no call stays open, the person may speak again."""
         changed = await tx.run(
-            "update agent_runs set status = ?, ended_at = ? where id = ? and status = 'running'",
-            *(ending, self._ctx.now(), run.id),
+            "update agent_runs set status = ?, ended_at = ?, tokens = ? "
+            "where id = ? and status = 'running'",
+            *(ending, self._ctx.now(), tokens, run.id),
         )
         if not changed:
-            return False
+            return
+        await tx.run(
+            "update agent_threads set tokens = tokens + ? where session_id = ?",
+            *(tokens, run.session_id),
+        )
         outcome: Outcome = "cancelled" if ending == "cancelled" else "failed"
         for call in await self._history.open_calls(tx, run.id):
             result = self._unfinished(call, ending, outcome)
@@ -126,7 +134,6 @@ class Runs:
             told = error(run.session_id, problem.code, str(problem))
             await self._ctx.events.record(tx, told)
         await self._ctx.events.record(tx, agent_state(run.session_id, "waiting_for_input"))
-        return True
 
     def _unfinished(self, call: ToolCall, ending: Ending, outcome: Outcome) -> ToolMessage:
         code = ending if ending in ("cancelled", "interrupted") else "failed"

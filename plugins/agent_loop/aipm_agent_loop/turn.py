@@ -58,6 +58,8 @@ class Turn:
         self._run = run
         self._caller = caller
         self._calls = 0
+        self._tokens = 0
+        self._earlier_tokens = 0
 
     async def play(self) -> None:
         """Work until the run has ended, one way or another."""
@@ -66,7 +68,9 @@ class Turn:
             tasks.start_soon(self._watch, tasks.cancel_scope)
             ending = await self._outcome()
             tasks.cancel_scope.cancel()
-        await self._ctx.store.write(lambda tx: self._runs.end(tx, self._run, *ending))
+        await self._ctx.store.write(
+            lambda tx: self._runs.end(tx, self._run, *ending, tokens=self._tokens)
+        )
 
     async def _outcome(self) -> tuple[Ending, CallError | None]:
         try:
@@ -106,13 +110,14 @@ class Turn:
         if self._caller is None:
             raise self._ctx.refuse("session_not_found", 404)
         tools = await self._maker.toolbox.specs(self._caller)
+        self._earlier_tokens = await self._runs.session_tokens(self._run.session_id)
         for _ in range(self._ctx.config.max_steps):
             if self._ctx.store.ending:
                 raise _Stopping
             calls = await self._respond(self._caller, tools)
             if not calls:
                 return
-            await self._spend_calls(len(calls))
+            self._spend_calls(len(calls))
             await self._maker.toolbox.run(self._run, self._caller, calls)
             await self._ctx.store.write(
                 lambda tx: self._runs.tell(
@@ -136,7 +141,7 @@ class Turn:
         speech = Speech(self._ctx, self._runs, self._maker.history, self._run)
         async with asyncio.timeout(self._ctx.config.model_seconds):
             await speech.hear(provider.respond(prompt))
-        await self._spend_tokens(speech.tokens)
+        self._spend_tokens(speech.tokens)
         if not speech.calls and not speech.said:
             raise self._ctx.refuse("empty_response", 502)
         return speech.calls
@@ -145,16 +150,14 @@ class Turn:
         own = self._ctx.config.instructions
         return "\n\n".join(filter(None, (self._ctx.texts("instructions.agent"), own)))
 
-    async def _spend_calls(self, number: int) -> None:
+    def _spend_calls(self, number: int) -> None:
         self._calls += number
         if self._calls > self._ctx.config.max_tool_calls:
             raise self._ctx.refuse("budget_exceeded", 429, limit="max_tool_calls")
 
-    async def _spend_tokens(self, tokens: int) -> None:
-        run, session = await self._ctx.store.write(
-            lambda tx: self._runs.count_tokens(tx, self._run, tokens)
-        )
-        if run > self._ctx.config.max_tokens:
+    def _spend_tokens(self, tokens: int) -> None:
+        self._tokens += tokens
+        if self._tokens > self._ctx.config.max_tokens:
             raise self._ctx.refuse("budget_exceeded", 429, limit="max_tokens")
-        if session > self._ctx.config.max_session_tokens:
+        if self._earlier_tokens + self._tokens > self._ctx.config.max_session_tokens:
             raise self._ctx.refuse("budget_exceeded", 429, limit="max_session_tokens")

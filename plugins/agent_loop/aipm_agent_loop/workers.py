@@ -91,30 +91,36 @@ class Workers:
 
     async def _work(self, session_id: str) -> None:
         """Work off the queue of one session, in order."""
-        owner = self._leases.owner
         try:
-            await self._ctx.store.write(lambda tx: self._runs.recover(tx, session_id))
+            await self._close_left_behind(session_id)
             while (run := await self._next(session_id)) is not None:
                 await self._turns.make(run, await self._caller(run)).play()
+        except asyncio.CancelledError:
+            with anyio.CancelScope(shield=True):
+                await self._ctx.store.write(lambda tx: self._let_go(tx, session_id))
+            raise
         except Exception:
             logger.exception("the worker of a session failed")
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self._ctx.store.write(lambda tx: self._let_go(tx, session_id, owner))
+            await self._ctx.store.write(lambda tx: self._let_go(tx, session_id))
+
+    async def _close_left_behind(self, session_id: str) -> None:
+        if await self._runs.running(self._ctx.store, session_id) is not None:
+            await self._ctx.store.write(lambda tx: self._runs.recover(tx, session_id))
 
     async def _next(self, session_id: str) -> Run | None:
         return await self._ctx.store.write(
             lambda tx: self._runs.take(tx, session_id, self._leases.owner)
         )
 
-    async def _let_go(self, tx: Tx, session_id: str, owner: str) -> None:
-        """Leave nothing open. After a regular end there is nothing to do."""
+    async def _let_go(self, tx: Tx, session_id: str) -> None:
+        """Leave nothing open, unless another process has taken over."""
         held = await tx.one(
-            "select 1 from agent_threads where session_id = ? and owner = ?", session_id, owner
+            "select 1 from agent_threads where session_id = ? and owner = ?",
+            *(session_id, self._leases.owner),
         )
         if held is not None:
             await self._runs.recover(tx, session_id)
-            await self._runs.release(tx, session_id, owner)
+            await self._runs.release(tx, session_id, self._leases.owner)
 
     async def _caller(self, run: Run) -> Session | None:
         """Say as whom the agent of a session calls tools; ``None`` if the session is over."""

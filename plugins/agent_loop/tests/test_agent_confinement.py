@@ -86,32 +86,31 @@ async def test_files_of_the_project_can_be_read_and_listed(tmp_path: Path) -> No
         assert (await shop.call("file:read", path="binary")).error is None
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "../outside/secret.txt",
-        "sub/../../outside/secret.txt",
-        "sub/..",
-        "..",
-        "/etc/passwd",
-        "//etc/passwd",
-        "link",
-        "dirlink/secret.txt",
-        "sub/deeplink",
-        "hardlink",
-        "fifo",
-        "sub",
-        "a.txt/x",
-        ".aipm-data/aipm.db",
-        "./.aipm-data/../.aipm-data/aipm.db",
-        ".ai-pm/agents/x/chat.jsonl",
-        "a\x00.txt",
-        "x/" * 200 + "a",
-        ".",
-        "/",
-    ],
-)
-async def test_nothing_leads_out_of_the_project(tmp_path: Path, path: str) -> None:
+WAYS_OUT = [
+    "../outside/secret.txt",
+    "sub/../../outside/secret.txt",
+    "sub/..",
+    "..",
+    "/etc/passwd",
+    "//etc/passwd",
+    "link",
+    "dirlink/secret.txt",
+    "sub/deeplink",
+    "hardlink",
+    "fifo",
+    "sub",
+    "a.txt/x",
+    ".aipm-data/aipm.db",
+    "./.aipm-data/../.aipm-data/aipm.db",
+    ".ai-pm/agents/x/chat.jsonl",
+    "a\x00.txt",
+    "x/" * 200 + "a",
+    ".",
+    "/",
+]
+
+
+async def test_nothing_leads_out_of_the_project(tmp_path: Path) -> None:
     async with workshop(tmp_path) as shop:
         secret = shop.outside / "secret.txt"
         (shop.root / "link").symlink_to(secret)
@@ -121,7 +120,8 @@ async def test_nothing_leads_out_of_the_project(tmp_path: Path, path: str) -> No
         (shop.root / ".ai-pm" / "agents" / "x").mkdir(parents=True)
         (shop.root / ".ai-pm" / "agents" / "x" / "chat.jsonl").write_text(SECRET)
         os.mkfifo(shop.root / "fifo")
-        assert await shop.code("file:read", path=path) == "path_not_allowed"
+        codes = {path: await shop.code("file:read", path=path) for path in WAYS_OUT}
+    assert codes == dict.fromkeys(WAYS_OUT, "path_not_allowed")
 
 
 async def test_what_is_not_there_is_not_found_and_links_are_only_named(tmp_path: Path) -> None:
@@ -188,13 +188,12 @@ async def test_a_command_is_a_program_and_words_never_a_shell(tmp_path: Path) ->
         assert (await shop.shell("false"))["exit_code"] == 1
 
 
-@pytest.mark.parametrize("command", ["", "   ", "'open", [], ["a\x00b"], [""], 7, ["x"] * 2000])
-async def test_what_is_no_command_is_refused(tmp_path: Path, command: Any) -> None:
+async def test_what_is_no_command_is_refused(tmp_path: Path) -> None:
     async with workshop(tmp_path) as shop:
-        assert await shop.code("shell:execute", command=command) in {
-            "invalid_command",
-            "invalid_arguments",
-        }
+        for command in ("", "   ", "'open", ["a\x00b"], [""]):
+            assert await shop.code("shell:execute", command=command) == "invalid_command", command
+        for command in ([], 7, ["x"] * 2000, "x" * 40_000):
+            assert await shop.code("shell:execute", command=command) == "invalid_arguments"
 
 
 async def test_the_environment_carries_no_secrets(

@@ -229,33 +229,32 @@ async def test_input_during_a_turn_is_queued_in_order(tmp_path: Path) -> None:
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 50).decode()
 
 
-@pytest.mark.parametrize(
-    ("attachment", "code"),
-    [
-        ({"type": "image", "data": PIXEL}, None),
-        ({"type": "image", "data": PIXEL, "mimeType": "image/png"}, None),
-        ({"type": "image", "data": PIXEL, "mimeType": "image/gif"}, "invalid_attachment"),
-        ({"type": "image", "data": "***"}, "invalid_attachment"),
-        ({"type": "image", "data": "aGVsbG8="}, "invalid_attachment"),
-        ({"type": "image", "data": PIXEL, "mimeType": "text/html"}, "unsupported_type"),
-        ({"type": "video", "data": PIXEL}, "unsupported_type"),
-        (
-            {"type": "image", "data": base64.b64encode(b"GIF8" + b"0" * 90).decode()},
-            "payload_too_large",
-        ),
-    ],
-)
-async def test_attachments_are_pictures_of_a_bearable_size(
-    tmp_path: Path, attachment: dict[str, Any], code: str | None
-) -> None:
-    async with talking(tmp_path, agent_loop={"max_image_bytes": 60}) as talk:
-        if code is None:
-            await talk.say("見て", attachments=[attachment])
-            await talk.turn()
-            return
-        with pytest.raises(CallError) as refused:
-            await talk.say("見て", attachments=[attachment])
-        assert refused.value.code == code
+BIG = base64.b64encode(b"GIF8" + b"0" * 90).decode()
+ATTACHMENTS: list[tuple[dict[str, Any], str | None]] = [
+    ({"type": "image", "data": PIXEL}, None),
+    ({"type": "image", "data": PIXEL, "mimeType": "image/png"}, None),
+    ({"type": "image", "data": PIXEL, "mimeType": "image/gif"}, "invalid_attachment"),
+    ({"type": "image", "data": "***"}, "invalid_attachment"),
+    ({"type": "image", "data": "aGVsbG8="}, "invalid_attachment"),
+    ({"type": "image", "data": PIXEL, "mimeType": "text/html"}, "unsupported_type"),
+    ({"type": "video", "data": PIXEL}, "unsupported_type"),
+    ({"type": "image", "data": BIG}, "payload_too_large"),
+]
+
+
+async def test_attachments_are_pictures_of_a_bearable_size(tmp_path: Path) -> None:
+    async with talking(tmp_path, agent_loop={"max_image_bytes": 60, "max_images": 1}) as talk:
+        for attachment, code in ATTACHMENTS:
+            if code is None:
+                await talk.say("見て", attachments=[attachment])
+                await talk.turn()
+                continue
+            with pytest.raises(CallError) as refused:
+                await talk.say("見て", attachments=[attachment])
+            assert refused.value.code == code, attachment
+        with pytest.raises(CallError) as too_many:
+            await talk.say("見て", attachments=[{"type": "image", "data": PIXEL}] * 2)
+        assert too_many.value.code == "payload_too_large"
         assert await talk.ask("まだ話せる") == "echo: まだ話せる"
 
 
