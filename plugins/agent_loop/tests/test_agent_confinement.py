@@ -192,7 +192,8 @@ async def test_what_is_no_command_is_refused(tmp_path: Path) -> None:
     async with workshop(tmp_path) as shop:
         for command in ("", "   ", "'open", ["a\x00b"], [""]):
             assert await shop.code("shell:execute", command=command) == "invalid_command", command
-        for command in ([], 7, ["x"] * 2000, "x" * 40_000):
+        wrong: list[Any] = [[], 7, ["x"] * 2000, "x" * 40_000]
+        for command in wrong:
             assert await shop.code("shell:execute", command=command) == "invalid_arguments"
 
 
