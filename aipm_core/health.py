@@ -60,7 +60,7 @@ async def _store(runtime: Runtime) -> Finding:
         return Finding(
             status="fail",
             message=f"the database is damaged: {verdict}",
-            next="restore a backup of the data directory",
+            next="aipm restore FILE --replace puts a backup in its place and keeps this one",
         )
     return Finding(status="ok", message=f"the database is whole ({rows[0][0] / 1e6:.1f} MB)")
 

@@ -186,6 +186,12 @@ def _assembled(
     return runtime
 
 
+def migrations_of(settings: Settings) -> dict[str, list[Migration]]:
+    """Return every step the installed program knows, by plugin. Nothing is opened."""
+    choices = discovery.choose(discovery.installed(), settings)
+    return _migrations(assemble(settings, discovery.load(choices, settings)).manager)
+
+
 def _outcome(reply: Reply) -> str:
     if reply.replaced is not None:
         return "replaced"

@@ -13,7 +13,7 @@ from pathlib import Path
 from signal import SIGTERM
 from typing import Any
 
-_AIPM = Path(sys.executable).with_name("aipm")
+AIPM = Path(sys.executable).with_name("aipm")
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Install:
     def run(self, *args: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
         """Run ``aipm`` with arguments and check its exit code."""
         done = subprocess.run(  # noqa: S603
-            [_AIPM, *args],
+            [AIPM, *args],
             cwd=self.root,
             env=self.env(),
             capture_output=True,
@@ -60,7 +60,7 @@ class Install:
         """Run ``aipm up`` on a free port until the block ends; then ``log`` is what it wrote."""
         server: Server | None = None
         process = subprocess.Popen(  # noqa: S603
-            [_AIPM, "up", "--port", "0", "--json", *args],
+            [AIPM, "up", "--port", "0", "--json", *args],
             cwd=self.root,
             env=self.env(),
             stdout=subprocess.PIPE,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from aipm_core.errors import StoreError
@@ -12,24 +14,35 @@ DATABASE = "aipm.db"
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "fuse.sshfs", "ceph"})
 
 
-def prepare(directory: Path) -> Path:
-    """Make the directory private to this user and return the path of the database in it."""
-    try:
+def prepare(directory: Path) -> None:
+    """Make the directory, private to this user; refuse one that cannot keep data safe."""
+    with _explained(directory):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _check_owner(directory)
         directory.chmod(0o700)
         _check_writable(directory)
-        database = directory / DATABASE
+    _check_local(directory)
+
+
+def prepare_database(directory: Path) -> Path:
+    """Make the database file, private to this user, if there is none; return its path."""
+    database = directory / DATABASE
+    with _explained(directory):
         os.close(os.open(database, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         database.chmod(0o600)
+    return database
+
+
+@contextmanager
+def _explained(directory: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         reason = error.strerror or str(error)
         raise StoreError(
             f"data directory {directory} cannot be used: {reason}; "
             "make it writable for this user or set another data_dir"
         ) from error
-    _check_local(directory)
-    return database
 
 
 def _check_owner(directory: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -52,6 +53,8 @@ class Tx(Reader, Protocol):
 
 
 Unit: TypeAlias = Callable[[Tx], Coroutine[Any, Any, T]]
+Progress: TypeAlias = Callable[[int, int], None]
+"""Told how much of how much is done; may be called from another thread."""
 
 
 class Store(Reader, Protocol):
@@ -107,4 +110,22 @@ class Engine(Store, Protocol):
 
     def end_waits(self) -> None:
         """Let every present and future wait return ``None`` at once: the program stops."""
+        ...
+
+    async def copy_to(self, file: Path, progress: Progress) -> None:
+        """Write everything to a new file, as of one moment, while others go on working.
+
+        The store need not be open, and tables are copied as they are. The copy has been read back
+        and found whole when this returns; a file that exists is never touched.
+        """
+        ...
+
+    def restore_from(
+        self, file: Path, migrations: Mapping[str, Sequence[Migration]], *, replace: bool
+    ) -> Path | None:
+        """Put a copy in the place of the data; return where the data before it is kept.
+
+        The store must be closed, here and in every other process. A copy that is damaged, or that
+        a newer program made, is refused before anything is changed.
+        """
         ...

@@ -17,24 +17,33 @@ _TABLE = "_sqlite_migrations"
 
 def update(connection: sqlite3.Connection, sets: Mapping[str, Sequence[Migration]]) -> None:
     """Apply what is missing. Call it only while holding the lock of the data directory."""
-    applied = _applied(connection)
+    known = check(connection, sets)
     for owner, migrations in sets.items():
-        known = [migration.name for migration in migrations]
-        if unknown := [name for name in applied.get(owner, ()) if name not in known]:
+        if missing := [m for m in migrations if m.name not in known.get(owner, ())]:
+            _apply(connection, owner, missing)
+
+
+def check(
+    connection: sqlite3.Connection, sets: Mapping[str, Sequence[Migration]]
+) -> dict[str, list[str]]:
+    """Refuse tables of a newer program before any is changed; return the steps seen, by plugin."""
+    known = _applied(connection)
+    for owner, migrations in sets.items():
+        names = {migration.name for migration in migrations}
+        if unknown := [name for name in known.get(owner, ()) if name not in names]:
             raise StoreError(
                 f"the database was written by a newer version of aipm: {owner} has the unknown "
                 f"migration {unknown[0]!r}; upgrade the program or use another data_dir"
             )
-        if missing := [m for m in migrations if m.name not in applied.get(owner, ())]:
-            _apply(connection, owner, missing)
+    return known
 
 
 def _applied(connection: sqlite3.Connection) -> dict[str, list[str]]:
     if connection.execute("select 1 from sqlite_master where name = ?", (_TABLE,)).fetchone():
-        applied: dict[str, list[str]] = {}
+        names: dict[str, list[str]] = {}
         for owner, name in connection.execute(f"select migration_set, name from {_TABLE}"):
-            applied.setdefault(owner, []).append(name)
-        return applied
+            names.setdefault(owner, []).append(name)
+        return names
     return {}
 
 

@@ -12,9 +12,9 @@ import anyio
 import anyio.to_thread
 
 from aipm_core.errors import StoreError
-from aipm_core.store import place, schema
+from aipm_core.store import backup, occupancy, place, schema
 from aipm_core.store.doorbell import Doorbell
-from aipm_core.store.port import Migration, Row, Unit
+from aipm_core.store.port import Migration, Progress, Row, Unit
 from aipm_core.store.wakeups import Wakeups
 from aipm_core.store.writer import Writer, locked
 from aipm_core.upkeep import background
@@ -40,16 +40,18 @@ class SqliteStore:
     async def opened(self, migrations: Mapping[str, Sequence[Migration]]) -> AsyncGenerator[None]:
         """Create or open the database, bring its tables up to date, and close it in the end."""
         place.prepare(self._data_dir)
-        try:
-            _update(self._database, migrations)
-            self._open()
-        except sqlite3.Error as error:
-            raise StoreError(_explain(self._database, error)) from error
-        try:
-            async with background(store_doorbell=self._listen(), store_watch=self._watch()):
-                yield
-        finally:
-            self._close()
+        with occupancy.shared(self._data_dir):
+            place.prepare_database(self._data_dir)
+            try:
+                _update(self._database, migrations)
+                self._open()
+            except sqlite3.Error as error:
+                raise StoreError(_explain(self._database, error)) from error
+            try:
+                async with background(store_doorbell=self._listen(), store_watch=self._watch()):
+                    yield
+            finally:
+                self._close()
 
     def _open(self) -> None:
         self._reader = _connect(self._database, busy_ms=200)
@@ -94,6 +96,16 @@ class SqliteStore:
     def end_waits(self) -> None:
         """Let every present and future wait return ``None`` at once."""
         self._wakeups.end()
+
+    async def copy_to(self, file: Path, progress: Progress) -> None:
+        """Write a consistent, checked copy to a new file, on a thread of its own."""
+        await backup.write_copy(self._data_dir, file, progress)
+
+    def restore_from(
+        self, file: Path, migrations: Mapping[str, Sequence[Migration]], *, replace: bool
+    ) -> Path | None:
+        """Put a checked copy in the place of the database."""
+        return backup.put_back(self._data_dir, file, migrations, replace=replace)
 
     async def _listen(self) -> None:
         while True:
@@ -161,7 +173,7 @@ def _explain(database: Path, error: sqlite3.Error) -> str:
         return f"the disk of {database} is full; free some space and start again"
     if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return (
-            f"{database} is damaged ({error}); restore a backup, or move the file away to start "
-            "with an empty store"
+            f"{database} is damaged ({error}); restore a backup (`aipm restore FILE --replace`), "
+            "or move the file away to start with an empty store"
         )
     return f"{database} cannot be opened: {error}; `aipm doctor` tells more"
