@@ -36,11 +36,13 @@ def with_runtime(config: Path | None, work: Callable[[Runtime], Awaitable[T]]) -
     from aipm_core import logs
     from aipm_core.runtime import open_runtime
 
+    settings = settings_file.load(config)
+    logs.to_stderr(settings.log.level, settings.log.format)
+
     async def run() -> T:
-        async with open_runtime(settings_file.load(config)) as runtime:
+        async with open_runtime(settings) as runtime:
             return await work(runtime)
 
-    logs.to_stderr()
     return anyio.run(run)
 
 

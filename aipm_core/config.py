@@ -12,11 +12,13 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aipm_core.errors import ConfigError
+from aipm_core.logs import Form, Level
 from aipm_core.models import Json
 from aipm_core.texts import Locale
 
 FILE = "aipm.toml"
 _PREFIX = "AIPM_"
+_SECTIONS = frozenset({"server", "store", "log", "telemetry", "plugins"})
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -43,6 +45,23 @@ class StoreSettings(BaseModel):
     url: str = "sqlite"
 
 
+class LogSettings(BaseModel):
+    """What is told on stderr, and in which form."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    level: Level = "warning"
+    format: Form = "text"
+
+
+class TelemetrySettings(BaseModel):
+    """Whether calls are traced; ``OTEL_*`` variables say where the traces go."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    enabled: bool = False
+
+
 class PluginSettings(BaseModel):
     """What every plugin table may say; the rest belongs to the plugin."""
 
@@ -65,6 +84,8 @@ class Settings(BaseModel):
     locale: Locale = "ja"
     server: ServerSettings = ServerSettings()
     store: StoreSettings = StoreSettings()
+    log: LogSettings = LogSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     plugins: Mapping[str, PluginSettings] = Field(default_factory=dict[str, PluginSettings])
     file: Path | None = Field(default=None, exclude=True)
 
@@ -161,7 +182,7 @@ def _with_environment(table: dict[str, Json], environ: Mapping[str, str]) -> dic
         path = name.removeprefix(_PREFIX).lower().split("__")
         if not name.startswith(_PREFIX) or path[0] not in _names(Settings):
             continue
-        if len(path) == 1 and path[0] in {"server", "store", "plugins"}:
+        if len(path) == 1 and path[0] in _SECTIONS:
             continue
         _put(table, path, value)
     return table

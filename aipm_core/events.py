@@ -193,7 +193,8 @@ async def _show(plugin: str, sink: EventSink, event: Event) -> None:
     try:
         await within(sink.deadline, sink.send(event))
     except Exception:
-        logger.exception("plugin %s: event sink %s failed", plugin, sink.name)
+        text, about = "plugin %s: event sink %s failed", {"plugin": plugin}
+        logger.exception(text, plugin, sink.name, extra=about)
 
 
 async def _forget(tx: Tx, before: str, keep: int) -> int:

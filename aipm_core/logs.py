@@ -1,20 +1,29 @@
-"""Logs go to stderr, one line a record, with secrets taken out."""
+"""Logs go to stderr, one record a line, with secrets taken out.
+
+What stands in a record may come from anybody, so nothing in it can end its line or command a
+terminal. Headers and tool arguments are never logged; other libraries, some of which would, are
+heard from warnings upwards only.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
+from typing import Literal, TypeAlias
+
+from aipm_core.clock import iso
+from aipm_core.display import harmless
+
+Level: TypeAlias = Literal["debug", "info", "warning", "error"]
+Form: TypeAlias = Literal["text", "json"]
 
 SECRET = re.compile(r"aipm_(?:pk|st|ui)_[A-Za-z0-9_-]{16,}")
-
-
-class Redacting(logging.Formatter):
-    """A formatter that no token or passkey gets through."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Format one record; a traceback stays below its line."""
-        return redact(super().format(record))
+# pydantic tells in its errors what it was given, which is what a caller said.
+_INPUT = re.compile(r"input_value=.{0,200}?, input_type=", re.DOTALL)
+_OURS = "aipm_"
+_CORE = "aipm_core"
 
 
 def redact(text: str) -> str:
@@ -22,11 +31,71 @@ def redact(text: str) -> str:
     return SECRET.sub("aipm_[redacted]", text)
 
 
-def to_stderr(level: int = logging.WARNING) -> None:
-    """Send the program's log to stderr; calling it again only changes the level."""
+class Redacting(logging.Formatter):
+    """For people: one line a record; a traceback stands below it, marked as such."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format one record."""
+        head = f"{iso(record.created)} {record.levelname} {record.name}"
+        lines = [f"{head}: {_one_line(record.getMessage())}"]
+        if trace := _traceback(self, record):
+            lines += [f"  | {line}" for line in harmless(trace).split("\n")]
+        return _hide("\n".join(lines))
+
+
+class JsonLines(logging.Formatter):
+    """For machines: one JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format one record."""
+        fields = {
+            "time": iso(record.created),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            "plugin": _plugin(record),
+            "incident": getattr(record, "incident", None),
+            "exception": _traceback(self, record),
+        }
+        kept = {name: _hide(value) for name, value in fields.items() if value}
+        return json.dumps(kept).replace("\x7f", "\\u007f")
+
+
+_FORMS: dict[Form, type[logging.Formatter]] = {"text": Redacting, "json": JsonLines}
+
+
+def to_stderr(level: Level = "warning", form: Form = "text") -> None:
+    """Send the program's log to stderr; calling it again changes level and form."""
     root = logging.getLogger()
-    root.setLevel(level)
-    if not any(isinstance(handler.formatter, Redacting) for handler in root.handlers):
-        handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-        root.addHandler(handler)
+    root.setLevel(level.upper())
+    for handler in [h for h in root.handlers if isinstance(h.formatter, tuple(_FORMS.values()))]:
+        root.removeHandler(handler)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_FORMS[form]())
+    handler.addFilter(_heard)
+    root.addHandler(handler)
+
+
+def _heard(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING or record.name.startswith(_OURS)
+
+
+def _plugin(record: logging.LogRecord) -> str | None:
+    """Name the plugin a record is about, or else the one that wrote it."""
+    if plugin := getattr(record, "plugin", None):
+        return str(plugin)
+    package = record.name.partition(".")[0]
+    ours = package.startswith(_OURS) and package != _CORE
+    return package.removeprefix(_OURS) if ours else None
+
+
+def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str | None:
+    return formatter.formatException(record.exc_info) if record.exc_info else None
+
+
+def _one_line(text: str) -> str:
+    return harmless(text).replace("\n", "\\n")
+
+
+def _hide(text: str) -> str:
+    return _INPUT.sub("input_value=[hidden], input_type=", redact(text))

@@ -87,6 +87,13 @@ class Reply:
         """Return a reply that carries ``text`` and nothing else."""
         return Reply(replaced=text)
 
+    @property
+    def outcome(self) -> str:
+        """Say in one word how the call went: ``ok``, ``replaced`` or the code of the error."""
+        if self.replaced is not None:
+            return "replaced"
+        return self.error.code if self.error else "ok"
+
     def envelope(self) -> dict[str, Json]:
         """Return the object that goes on the wire when the reply is not replaced."""
         if self.error is None:

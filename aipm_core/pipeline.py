@@ -205,7 +205,9 @@ class Pipeline:
             raise _Broken(_report(plugin, record.name, problem)) from None
         except Exception as error:
             incident = _incident()
-            logger.exception("plugin %s: %s failed [%s]", plugin, record.name, incident)
+            about = {"plugin": plugin, "incident": incident}
+            text = "plugin %s: %s failed [%s]"
+            logger.exception(text, plugin, record.name, incident, extra=about)
             raise _Broken(incident) from error
 
     def _broken(self, broken: _Broken) -> Reply:
@@ -236,7 +238,8 @@ def _json(registered: Registered, result: Json) -> Json:
 
 def _report(plugin: str, name: str, problem: str) -> str:
     incident = _incident()
-    logger.error("plugin %s: %s %s [%s]", plugin, name, problem, incident)
+    about = {"plugin": plugin, "incident": incident}
+    logger.error("plugin %s: %s %s [%s]", plugin, name, problem, incident, extra=about)
     return incident
 
 

@@ -13,7 +13,7 @@ import anyio
 import pluggy
 from pydantic import BaseModel
 
-from aipm_core import events
+from aipm_core import events, telemetry
 from aipm_core.clock import Clock, system_clock
 from aipm_core.compiling import compile_pipeline
 from aipm_core.config import Settings
@@ -52,6 +52,7 @@ class Runtime:
 
     manager: pluggy.PluginManager
     pipeline: Pipeline
+    carry: telemetry.Carry
     routes: list[Owned[Route]]
     transports: list[Owned[Transport]]
     health_checks: list[Owned[HealthCheck]]
@@ -73,8 +74,10 @@ class Runtime:
 
     async def call(self, request: Request) -> Reply:
         """Carry one request through the pipeline."""
-        reply = await self.pipeline(request)
-        self.meter.count("calls", (("outcome", _outcome(reply)),))
+        reply = await self.carry(request)
+        self.meter.count("calls", (("outcome", reply.outcome),))
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug("call of %.64s: %s", request.tool, reply.outcome)
         return reply
 
     async def authenticate(self, credential: str) -> Session | None:
@@ -145,6 +148,9 @@ async def open_runtime(
     runtime = assemble(settings, classes, clock, choices)
     async with AsyncExitStack() as lives:
         await lives.enter_async_context(runtime.engine.opened(_migrations(runtime.manager)))
+        if settings.telemetry.enabled:
+            traced = telemetry.traced(runtime.pipeline, runtime.pipeline.tools)
+            runtime.carry = lives.enter_context(traced)
         await _start(runtime.manager, runtime, lives)
         yield runtime
 
@@ -180,6 +186,7 @@ def _assembled(
     runtime.pipeline = compile_pipeline(
         manager, runtime.texts, runtime.plugin_texts, _missing(runtime, choices), _pace(runtime)
     )
+    runtime.carry = runtime.pipeline
     runtime.routes = ask(manager, "aipm_routes", Route)
     runtime.transports = ask(manager, "aipm_transports", Transport)
     runtime.health_checks = ask(manager, "aipm_health_checks", HealthCheck)
@@ -190,12 +197,6 @@ def migrations_of(settings: Settings) -> dict[str, list[Migration]]:
     """Return every step the installed program knows, by plugin. Nothing is opened."""
     choices = discovery.choose(discovery.installed(), settings)
     return _migrations(assemble(settings, discovery.load(choices, settings)).manager)
-
-
-def _outcome(reply: Reply) -> str:
-    if reply.replaced is not None:
-        return "replaced"
-    return reply.error.code if reply.error else "ok"
 
 
 def _pace(runtime: Runtime) -> list[Owned[Gate]]:

@@ -34,8 +34,8 @@ def doctor(
     from aipm_core import logs
     from aipm_core.health import examine
 
-    logs.to_stderr()
     settings = settings_file.load(config)
+    logs.to_stderr(settings.log.level, settings.log.format)
     wanted = [argument.removeprefix("--") for argument in ctx.args]
     findings = anyio.run(examine, settings, wanted, list_repairs)
     rows = [_row(name, finding) for name, finding in findings]

@@ -23,6 +23,10 @@ port = 8137                  # 0 takes any free port
 [store]
 url = "sqlite"
 
+[log]
+level = "warning"            # debug | info | warning | error, on stderr
+format = "text"              # json gives one object a line
+
 # One table per plugin. First-party plugins are on unless switched off here, third-party plugins
 # are off until they are named here. `aipm plugins` shows what is installed.
 #

@@ -13,6 +13,12 @@ from aipm_core.commands import AsJson, Config, say
 def up(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port; 0 takes any free one.")] = None,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "--verbose", "-v", count=True, help="Tell more on stderr; -vv also tells every call."
+        ),
+    ] = 0,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
@@ -31,7 +37,8 @@ def up(
         settings_file.ServerSettings, {**settings.server.model_dump(), **given}, "--host/--port"
     )
     check_bind(server)
-    logs.to_stderr()
+    level = settings.log.level if not verbose else "info" if verbose == 1 else "debug"
+    logs.to_stderr(level, settings.log.format)
 
     async def run() -> None:
         async with open_runtime(settings) as runtime:

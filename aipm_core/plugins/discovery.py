@@ -98,7 +98,8 @@ def load(choices: Iterable[Choice], settings: Settings) -> dict[str, PluginClass
         except PluginError as error:
             if not settings.of(name).optional:
                 raise
-            logger.warning("optional plugin %s skipped: %s", name, error.reason)
+            text, about = "optional plugin %s skipped: %s", {"plugin": name}
+            logger.warning(text, name, error.reason, extra=about)
     return classes
 
 

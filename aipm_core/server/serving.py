@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from aipm_core.server.app import App
 from aipm_core.server.guard import Guard, check_bind
 from aipm_core.wire import LARGEST_BODY
 
+logger = logging.getLogger(__name__)
 _PATIENCE = 60  # seconds a client may leave what was sent to it unread
 _GRACE = 5  # seconds for requests under way when the program is told to stop
 
@@ -60,12 +62,18 @@ async def serve(runtime: Runtime, settings: ServerSettings, ready: Callable[[str
             ws_ping_timeout=settings.ping_seconds,
         )
     )
-    server.on_started = lambda: ready(_url(settings.host, port))  # type: ignore[method-assign]
+    server.on_started = lambda: _say_ready(_url(settings.host, port), ready)  # type: ignore[method-assign]
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_stop_on_signal, runtime, server)
         tasks.start_soon(runtime.serve, Runs.UP)
         await server.serve(sockets=[listener])
+        logger.info("stopped")
         tasks.cancel_scope.cancel()
+
+
+def _say_ready(url: str, ready: Callable[[str], None]) -> None:
+    logger.info("listening on %s", url)
+    ready(url)
 
 
 def _listen(settings: ServerSettings) -> socket.socket:
@@ -93,7 +101,8 @@ def _listen(settings: ServerSettings) -> socket.socket:
 
 async def _stop_on_signal(runtime: Runtime, server: uvicorn.Server) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for _ in signals:
+        async for received in signals:
+            logger.info("told to stop by %s", signal.Signals(received).name)
             runtime.engine.end_waits()
             server.should_exit = True
 
