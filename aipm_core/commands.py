@@ -93,11 +93,14 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: st
     from rich import box
     from rich.table import Table
 
+    lines = [[_cell(value) for value in row] for row in rows]
+    # The first column names the thing: a name that is cut off cannot be typed again.
+    width = max((len(line[0]) for line in lines), default=0)
     made = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False)
-    for column in columns:
-        made.add_column(column)
-    for row in rows:
-        made.add_row(*(_cell(value) for value in row))
+    for place, column in enumerate(columns):
+        made.add_column(column, overflow="fold", min_width=width if place == 0 else None)
+    for line in lines:
+        made.add_row(*line)
     if made.row_count:
         console().print(made)
     else:
