@@ -82,7 +82,9 @@ def test_an_announcement_needs_words(install: Install) -> None:
 
 
 def test_without_the_plugin_there_are_no_doors(tmp_path: Path) -> None:
-    off = Install.make(tmp_path, "[plugins.ui_gateway]\nenabled = false\n")
+    off = Install.make(
+        tmp_path, "plugins.ui_gateway.enabled = false\nplugins.agent_loop.enabled = false\n"
+    )
     assert "'ui_gateway'" in off.run("announce", "x", check=2).stderr
     with off.up() as server:
         for path in ("/ws", "/events", "/commands", "/schema/events.json"):
