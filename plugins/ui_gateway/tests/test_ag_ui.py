@@ -3,10 +3,14 @@
 import base64
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from ag_ui import core as ag
+from aipm_agent_loop.plugin import AgentLoop
+from aipm_policy.plugin import Policy
 from aipm_sessions.api import Agent
+from aipm_sessions.plugin import REGISTRY
 from aipm_ui_gateway import api
 from aipm_ui_gateway.testing import Person, Stage, served
 from pydantic import TypeAdapter
@@ -316,3 +320,24 @@ async def test_what_is_no_run_is_refused() -> None:
             reply = await stage.http.post(PATH, json=body, headers=ann.headers)
             assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_arguments")
         assert (await stage.http.post(PATH, json={})).status_code == 401
+
+
+async def test_the_real_agent_asks_runs_its_tool_and_answers(tmp_path: Path) -> None:
+    rule = {"tool": "file:*", "decision": "REQUIRE_USER_CONFIRMATION"}
+    async with served(Policy, AgentLoop, policy={"rules": [rule]}) as stage:
+        (tmp_path / "report.txt").write_text("all is well", encoding="utf-8")
+        await stage.runtime.services.use(REGISTRY).add_project("p", "p", tmp_path)
+        await stage.agent("bot")
+        ann = await stage.person("ann")
+        asked = await run(stage, ann, user('!call file:read {"path": "report.txt"}'))
+        end = asked[-1]
+        assert isinstance(end, ag.RunFinishedEvent)
+        assert isinstance(end.outcome, ag.RunFinishedInterruptOutcome)
+        (interrupt,) = end.outcome.interrupts
+        yes = {"interruptId": interrupt.id, "status": "resolved", "payload": {"approved": True}}
+        resumed = await run(stage, ann, runId="r2", resume=[yes])
+        results = [e for e in resumed if isinstance(e, ag.ToolCallResultEvent)]
+        assert [e.tool_call_id for e in results] == [interrupt.tool_call_id]
+        assert "all is well" in str(results[0].content)
+        assert types(resumed)[-1] == "RUN_FINISHED"
+        assert types(await run(stage, ann, user("thanks", "u2"), runId="r3"))[-1] == "RUN_FINISHED"
