@@ -1,58 +1,78 @@
-"""``aipm notify``, as a person at a shell uses it."""
+"""``aipm notify``: in this process, because there are many ways to get it wrong."""
 
+import json
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
+from aipm_core.cli import main
 from aipm_core.testkit import Install
+
+Shell: TypeAlias = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
-def install(tmp_path_factory: pytest.TempPathFactory) -> Install:
-    made = Install.make(tmp_path_factory.mktemp("notify"))
-    made.run("project", "add", "p")
-    made.run("project", "add", "empty")
-    made.run("agent", "add", "worker", "--project", "p")
-    return made
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    settings = tmp_path_factory.mktemp("notify") / "aipm.toml"
+    settings.touch()
+    for command in ("project add p", "project add empty", "agent add worker --project p"):
+        assert main([*command.split(), "--config", str(settings)]) == 0
+    return settings.parent
 
 
-def stored(install: Install, notification_id: str) -> dict[str, Any]:
-    database = sqlite3.connect(install.root / ".aipm-data" / "aipm.db")
+@pytest.fixture
+def notify(place: Path, capfd: pytest.CaptureFixture[str]) -> Shell:
+    capfd.readouterr()
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(["notify", *arguments, "--config", str(place / "aipm.toml")])
+        return (code, *capfd.readouterr())
+
+    return run
+
+
+def stored(place: Path, out: str) -> dict[str, Any]:
+    database = sqlite3.connect(place / ".aipm-data" / "aipm.db")
     database.row_factory = sqlite3.Row
-    sql = "select * from notifications where id = ?"
-    row = dict(database.execute(sql, (notification_id,)).fetchone())
+    wanted = (json.loads(out)["data"]["id"],)
+    row = dict(database.execute("select * from notifications where id = ?", wanted).fetchone())
     database.close()
     return row
 
 
-def test_an_interrupt_goes_to_whichever_session_asks_first(install: Install) -> None:
-    made = install.json(
+def test_an_interrupt_from_an_installed_program(tmp_path: Path) -> None:
+    install = Install.make(tmp_path)
+    install.run("project", "add", "p")
+    install.run("agent", "add", "worker", "--project", "p")
+    done = install.run(
         *("notify", "worker", "--project", "p", "--type", "interrupt"),
-        *("--action", "cancel", "--message", "止めて"),
+        *("--action", "cancel", "--message", "止めて", "--json"),
     )
-    row = stored(install, made["id"])
+    row = stored(tmp_path, done.stdout)
     assert (row["agent_id"], row["project_id"], row["type"]) == ("worker", "p", "interrupt")
     assert (row["action"], row["message"], row["audience"]) == ("cancel", "止めて", "")
     assert row["read_at"] is None
 
 
-def test_the_catalogue_has_words_for_every_action(install: Install) -> None:
-    for kind, action in (("interrupt", "pause"), ("interrupt", "blocked"), ("message", "resume")):
-        made = install.json(
-            "notify", "worker", "--project", "p", "--type", kind, "--action", action
-        )
-        row = stored(install, made["id"])
-        assert row["message"]
-        assert row["audience"] == ""
+@pytest.mark.parametrize(
+    ("kind", "action"), [("interrupt", "pause"), ("interrupt", "blocked"), ("message", "resume")]
+)
+def test_the_catalogue_has_words_for_every_action(
+    notify: Shell, place: Path, kind: str, action: str
+) -> None:
+    _, out, _ = notify("worker", "--project", "p", "--type", kind, "--action", action, "--json")
+    row = stored(place, out)
+    assert row["message"]
+    assert (row["type"], row["action"], row["audience"]) == (kind, action, "")
 
 
-def test_a_message_goes_to_whoever_asks_unless_told(install: Install) -> None:
-    say = ("notify", "worker", "--project", "p", "--type", "message", "--message", "hi")
-    assert stored(install, install.json(*say)["id"])["audience"] == ""
-    made = install.json(*say, "--audience", "chat")
-    assert stored(install, made["id"])["audience"] == "chat"
+def test_an_audience_narrows_it(notify: Shell, place: Path) -> None:
+    say = ("worker", "--project", "p", "--type", "message", "--message", "hi", "--json")
+    assert stored(place, notify(*say)[1])["audience"] == ""
+    assert stored(place, notify(*say, "--audience", "chat")[1])["audience"] == "chat"
 
 
 @pytest.mark.parametrize(
@@ -70,21 +90,30 @@ def test_a_message_goes_to_whoever_asks_unless_told(install: Install) -> None:
         ("worker --project p --type message --message x --audience all", 2),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence(install: Install, arguments: str, code: int) -> None:
-    done = install.run("notify", *arguments.split(), check=code)
-    assert done.stdout == ""
-    assert done.stderr.startswith("aipm: ")
-    assert done.stderr.count("\n") == 1
+def test_what_is_wrong_is_said_in_one_sentence(notify: Shell, arguments: str, code: int) -> None:
+    ended, out, err = notify(*arguments.split())
+    assert ended == code
+    assert out == ""
+    assert err.startswith("aipm: ")
+    assert err.count("\n") == 1
 
 
-def test_switched_off_says_so(tmp_path: Path) -> None:
-    install = Install.make(tmp_path, "[plugins.notifications]\nenabled = false\n")
-    done = install.run(
-        "notify", "a", "--project", "p", "--type", "message", "--message", "x", check=2
-    )
-    assert "notifications" in done.stderr
-
-
-def test_settings_are_checked(tmp_path: Path) -> None:
-    install = Install.make(tmp_path, "[plugins.notifications]\nttl_hour = 3\n")
-    assert "ttl_hours" in install.run("project", "list", check=2).stderr
+@pytest.mark.parametrize(
+    ("settings", "command", "named"),
+    [
+        ("enabled = false", "notify a --project p --type message --message x", "notifications"),
+        ("ttl_hour = 3", "project list", "ttl_hours"),
+        ("ttl_hours = 0", "project list", "ttl_hours"),
+    ],
+)
+def test_settings_are_checked(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    settings: str,
+    command: str,
+    named: str,
+) -> None:
+    file = tmp_path / "aipm.toml"
+    file.write_text(f"[plugins.notifications]\n{settings}\n", encoding="utf-8")
+    assert main([*command.split(), "--config", str(file)]) == 2
+    assert named in capfd.readouterr().err
