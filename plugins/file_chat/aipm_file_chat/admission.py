@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from aipm_sessions.api import Directory
 
-from aipm_core import InvalidArguments, PluginContext, is_name
+from aipm_core import InvalidArguments, PluginContext
 from aipm_file_chat.config import FileChatConfig
+from aipm_file_chat.lines import has_file
 from aipm_file_chat.places import Place
 from aipm_file_chat.projection import Projection
 
@@ -61,7 +62,8 @@ class Admission:
         project = await self._directory.project(self._ctx.store, project_id)
         if project is None or project.directory is None:
             raise self._ctx.refuse("working_directory_not_set", 500, project=project_id)
-        places = [Place(project.directory, agent) for agent in agent_ids if is_name(agent)]
+        directory = str(project.directory)
+        places = [Place(directory, agent) for agent in agent_ids if has_file(agent)]
         faults = await self._projection.faults(places)
         for place in places:
             if (reason := faults[place]) is not None:

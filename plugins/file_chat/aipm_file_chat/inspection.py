@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 import anyio.to_thread
 from aipm_sessions.api import Directory
 
-from aipm_core import Finding, PluginContext, Reader, is_name
+from aipm_core import Finding, PluginContext, Reader
 from aipm_file_chat.api import Message
 from aipm_file_chat.config import FileChatConfig
-from aipm_file_chat.lines import line_of, write_whole
-from aipm_file_chat.places import FILE, Place, UnsafePlace, chat_file, room_of
+from aipm_file_chat.lines import has_file, line_of, write_whole
+from aipm_file_chat.places import FILE, Place, Rooms, UnsafePlace
 from aipm_file_chat.projection import Projection
 from aipm_file_chat.tables import message_of
 
@@ -71,7 +71,7 @@ class Inspection:
         return Finding(
             status="warn",
             message=f"{len(wrong)} of {files} chat files differ from the store: "
-            f"{first.owner.place.directory / first.owner.place.shown} {first.problem}",
+            f"{first.owner.place.path} {first.problem}",
             next="aipm doctor --rebuild-chat",
         )
 
@@ -87,7 +87,7 @@ class Inspection:
                     await self._rewrite(owner)
                     rebuilt += 1
                 except (OSError, UnsafePlace) as error:
-                    failed.append(f"{owner.place.directory / owner.place.shown}: {error}")
+                    failed.append(f"{owner.place.path}: {error}")
         if failed:
             return Finding(
                 status="fail",
@@ -104,8 +104,8 @@ class Inspection:
         )
         for row in rows:
             project = await self._directory.project(self._ctx.store, row["project_id"])
-            if project and project.directory and is_name(row["agent_id"]):
-                place = Place(project.directory, row["agent_id"])
+            if project and project.directory and has_file(row["agent_id"]):
+                place = Place(str(project.directory), row["agent_id"])
                 yield Owner(project_id=project.id, place=place)
 
     async def _problem(self, owner: Owner) -> str | None:
@@ -141,7 +141,7 @@ class Inspection:
         fresh = f"{FILE}.{secrets.token_hex(4)}.new"
         moment = datetime.fromtimestamp(self._ctx.clock(), UTC)
         kept = f"{FILE}.{moment:%Y%m%dT%H%M%S}.{secrets.token_hex(2)}.old"
-        with room_of(owner.place) as room:
+        with Rooms() as rooms, rooms.room(owner.place) as room:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             file = os.open(fresh, flags, 0o600, dir_fd=room)
             try:
@@ -158,7 +158,7 @@ class Inspection:
 
 def _lines_found(place: Place) -> Counter[bytes]:
     found = Counter[bytes]()
-    with chat_file(place, create=False) as file:
+    with Rooms() as rooms, rooms.file(place, create=False) as file:
         for line in _lines(file):
             found[_digest(line)] += 1
     return found

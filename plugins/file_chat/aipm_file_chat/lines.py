@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import orjson
@@ -23,9 +24,15 @@ class Line(NamedTuple):
     text: bytes
 
 
+@lru_cache(4096)
+def has_file(agent_id: str) -> bool:
+    """Say whether somebody has a chat file: everybody with a proper name, not the system."""
+    return is_name(agent_id)
+
+
 def owners_of(message: Message) -> tuple[str, ...]:
     """Name the agents whose files hold a message: the sender's first."""
-    return tuple(a for a in (message.sender_id, message.receiver_id) if is_name(a))
+    return tuple(a for a in (message.sender_id, message.receiver_id) if has_file(a))
 
 
 def line_of(message: Message, owner: str) -> Line:

@@ -11,7 +11,6 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 FILE = "chat.jsonl"
@@ -32,8 +31,13 @@ _REASONS: dict[int | None, Reason] = {
 class Place(NamedTuple):
     """Whose chat file, in which project directory."""
 
-    directory: Path
+    directory: str
     agent_id: str
+
+    @property
+    def path(self) -> str:
+        """The whole path, for people who run the program."""
+        return f"{self.directory}/{self.shown}"
 
     @property
     def shown(self) -> str:
@@ -49,34 +53,55 @@ class UnsafePlace(Exception):
         self.reason: Reason = reason
 
 
-@contextmanager
-def room_of(place: Place) -> Iterator[int]:
-    """Open the directory of an agent's chat file, making what is missing below the project."""
-    with _translated():
-        here = os.open(place.directory, os.O_RDONLY | os.O_DIRECTORY | _SAFE)
-    try:
-        for name in (ROOT, "agents", place.agent_id):
-            with _translated():
-                below = _enter(here, name)
-            os.close(here)
-            here = below
-        yield here
-    finally:
-        os.close(here)
+class Rooms:
+    """The directories above chat files, opened once for everything done in one go."""
 
+    def __init__(self) -> None:
+        self._agents: dict[str, int] = {}
 
-@contextmanager
-def chat_file(place: Place, *, create: bool = True) -> Iterator[int]:
-    """Open an agent's chat file for appending and reading; make it if it is not there."""
-    flags = os.O_RDWR | os.O_APPEND | _SAFE | (os.O_CREAT if create else 0)
-    with room_of(place) as room:
+    def __enter__(self) -> Rooms:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for room in self._agents.values():
+            os.close(room)
+
+    @contextmanager
+    def room(self, place: Place) -> Iterator[int]:
+        """Open the directory of an agent's chat file, making what is missing."""
         with _translated():
-            handle = os.open(FILE, flags, 0o600, dir_fd=room)
+            room = _enter(self._agents_of(place.directory), place.agent_id)
         try:
-            _check_file(os.fstat(handle))
-            yield handle
+            yield room
         finally:
-            os.close(handle)
+            os.close(room)
+
+    @contextmanager
+    def file(self, place: Place, *, create: bool = True) -> Iterator[int]:
+        """Open an agent's chat file for appending and reading; make it if it is not there."""
+        flags = os.O_RDWR | os.O_APPEND | _SAFE | (os.O_CREAT if create else 0)
+        with self.room(place) as room:
+            with _translated():
+                handle = os.open(FILE, flags, 0o600, dir_fd=room)
+            try:
+                _check_file(os.fstat(handle))
+                yield handle
+            finally:
+                os.close(handle)
+
+    def _agents_of(self, directory: str) -> int:
+        """Return the directory that holds the agents' ones, without opening it again."""
+        if directory not in self._agents:
+            project = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | _SAFE)
+            try:
+                root = _enter(project, ROOT)
+            finally:
+                os.close(project)
+            try:
+                self._agents[directory] = _enter(root, "agents")
+            finally:
+                os.close(root)
+        return self._agents[directory]
 
 
 def _enter(above: int, name: str) -> int:

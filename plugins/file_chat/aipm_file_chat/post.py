@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
+
 from aipm_notifications.api import Inbox
 
-from aipm_core import PluginContext, Reader, Tx, new_id
+from aipm_core import PluginContext, Reader, Tx
 from aipm_file_chat.admission import Admission
 from aipm_file_chat.api import Message, MessageObserver, PendingExtra, topic_of
 from aipm_file_chat.config import FileChatConfig
@@ -64,7 +66,7 @@ class Post:
             earlier = await self._earlier(tx, project_id, sender_id, idempotency_key)
             if earlier is not None:
                 return self._same(earlier, receiver_id, content, related_task_id)
-        message_id, now = new_id("msg"), self._ctx.now()
+        message_id, now = self._new_id(), self._ctx.now()
         row = await tx.one(
             _INSERT,
             *(message_id, project_id, sender_id, receiver_id, content, now),
@@ -83,6 +85,10 @@ class Post:
         )
         await self._announce(tx, message)
         return message
+
+    def _new_id(self) -> str:
+        """Make an id that grows with time: the index of a million ids is then only added to."""
+        return f"msg_{int(self._ctx.clock() * 1000):011x}{secrets.token_hex(7)[:13]}"
 
     async def _announce(self, tx: Tx, message: Message) -> None:
         await tx.run("insert into chat_outbox (seq) values (?)", message.seq)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from aipm_file_chat.api import Message
 from aipm_file_chat.lines import Line, line_of, owners_of
@@ -44,7 +43,7 @@ class Progress:
             self.cursor = 0
 
     def batches(
-        self, messages: Iterable[Message], directories: Mapping[str, Path | None]
+        self, messages: Iterable[Message], directories: Mapping[str, str | None]
     ) -> list[Batch]:
         """Sort a page of the outbox by file, without what is written or has to wait."""
         batches: dict[Place, Batch] = {}

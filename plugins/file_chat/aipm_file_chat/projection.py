@@ -13,7 +13,6 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TypeVar
 
 import anyio
@@ -71,8 +70,10 @@ class Projection:
     async def write_out(self) -> None:
         """Put everything stored so far into the files; if that fails it is tried again later."""
         try:
-            with anyio.move_on_after(_PATIENCE):
+            async with asyncio.timeout(_PATIENCE):
                 await self._writing.join()
+        except TimeoutError:
+            logger.warning("chat files are still being written after %s s", _PATIENCE)
         except Exception:
             logger.exception("chat files could not be written; they will be later")
 
@@ -90,12 +91,13 @@ class Projection:
                 raise
 
     async def _write_pages(self) -> None:
-        progress, directories = self._progress, dict[str, Path | None]()
+        progress, directories = self._progress, dict[str, str | None]()
         progress.begin(self._ctx.clock())
         while messages := await self._page(progress.cursor):
             for project_id in {m.project_id for m in messages} - directories.keys():
                 project = await self._directory.project(self._ctx.store, project_id)
-                directories[project_id] = project.directory if project else None
+                place = project.directory if project else None
+                directories[project_id] = str(place) if place else None
             if batches := progress.batches(messages, directories):
                 await self._in_thread(lambda todo=batches: append_all(todo))  # type: ignore[misc]
                 self._report(batches)
@@ -114,10 +116,9 @@ class Projection:
         for batch in batches:
             if batch.error is not None:
                 self._ctx.meter.count("chat_append_failures")
-                where = batch.place.directory / batch.place.shown
                 logger.warning(
                     "%s could not be written (%s): %d stored messages wait for it",
-                    *(where, batch.error, len(batch.lines)),
+                    *(batch.place.path, batch.error, len(batch.lines)),
                 )
 
     async def _upkeep(self) -> None:

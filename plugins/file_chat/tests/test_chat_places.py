@@ -4,7 +4,9 @@ import json
 import os
 import socket
 import stat
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -145,6 +147,43 @@ async def test_another_projects_directory_is_not_a_way_in(tmp_path: Path) -> Non
         reply = await made.call("send_message", "agent-a", target_agent_id="agent-b", content="x")
         assert code(reply) == ("chat_file_unsafe", 500)
         assert list((tmp_path / "other" / ".ai-pm").iterdir()) == []
+
+
+def swap(room: Path, elsewhere: Path, stop: threading.Event) -> None:
+    """Put a link in the place of a directory and back, as fast as possible."""
+    aside = room.with_name("aside")
+    while not stop.is_set():
+        with suppress(OSError):  # the server may have made the directory anew in between
+            room.rename(aside)
+            room.symlink_to(elsewhere)
+        if room.is_symlink():
+            room.unlink()
+        with suppress(OSError):
+            aside.rename(room)
+
+
+async def test_a_race_for_the_directory_is_never_won(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    stop, acknowledged = threading.Event(), 0
+    async with team(tmp_path) as made:
+        await made.say("agent-a", "agent-b", "the directory is there")
+        room = made.file("agent-b").parent
+        swapper = threading.Thread(target=swap, args=(room, tmp_path / "elsewhere", stop))
+        swapper.start()
+        try:
+            for number in range(150):
+                reply = await made.call(
+                    "send_message", "agent-a", target_agent_id="agent-b", content=f"{number}"
+                )
+                if reply.error is None:
+                    acknowledged += 1
+                else:
+                    assert code(reply) == ("chat_file_unsafe", 500)
+        finally:
+            stop.set()
+            swapper.join()
+        assert await count(made) == acknowledged + 1
+        assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 async def test_a_missing_working_directory_is_said_so(tmp_path: Path) -> None:
