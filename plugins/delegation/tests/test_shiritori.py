@@ -1,182 +1,34 @@
 """The scenario of seed 003 over real MCP connections, undisturbed and with everything killed once.
 
-Agents are started by a supervisor that asks ``aipm work``. An agent that is killed loses its
-connection and its memory; one whose server died logs in anew. Neither knows what became of its
-last call: it goes by what its next session is told.
+Agents are started by a supervisor that asks what ``aipm work`` asks.
 """
 
 import json
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from aipm_delegation.testing import Agent, Fate, Killed, World
+from aipm_sessions.api import DIRECTORY, SESSION_DESK
 from aipm_sessions.plugin import REGISTRY, ROSTER
 from aipm_sessions.roster import Claim, Roster, Vacancy
-from anyio import to_thread
-from mcp import Client
+from aipm_tasks.api import TASK_DESK
 
+from aipm_core import Request, Tx
 from aipm_core import config as settings_file
 from aipm_core.models import Kind
 from aipm_core.runtime import Runtime, open_runtime
-from aipm_core.testkit import Install, Server
+from aipm_core.testkit import Install
 
 WORDS = (
     *("りんご", "ごりら", "らっぱ", "ぱんだ", "だるま", "まくら"),
     *("らくだ", "だいこん", "こあら", "らいおん", "おにぎり", "りす"),
 )
 PURPOSE = "worker-bと6往復しりとりをしてほしい。最初は「りんご」で。"
-
-
-class Killed(Exception):
-    """This agent's process is gone."""
-
-
-class ServerLost(Exception):
-    """The server went away during a call: nobody knows what became of it."""
-
-
-class World:
-    """A server that can be killed, and what everybody shares."""
-
-    def __init__(
-        self, install: Install, passkeys: dict[str, str], fates: "dict[str, Fate]"
-    ) -> None:
-        self.install = install
-        self.passkeys = passkeys
-        self.fates = fates
-        self.up = anyio.Event()
-        self.finished = anyio.Event()
-        self.port = 0
-        self.server: Server | None = None
-        self.told: list[str] = []
-        self.seen: list[str] = []
-        self._servers = AsyncExitStack()
-
-    async def start(self) -> None:
-        """Start the server, after the first time on the same port."""
-        running = self.install.up(*(("--port", str(self.port)) if self.port else ()))
-        self.server = await to_thread.run_sync(running.__enter__)
-        self._servers.push_async_callback(to_thread.run_sync, running.__exit__, None, None, None)
-        self.port = int(self.server.url.rsplit(":", 1)[1])
-        self.up.set()
-
-    async def restart(self) -> None:
-        """Kill the server without a warning and start it again."""
-        assert self.server is not None
-        self.up = anyio.Event()
-        self.server.process.kill()
-        await to_thread.run_sync(self.server.process.wait)
-        await self.start()
-
-    async def stop(self) -> None:
-        await self._servers.aclose()
-
-
-class Fate:
-    """When one process is killed: at its n-th call, that many seconds after it was sent."""
-
-    def __init__(self, call: int, delay: float) -> None:
-        self.call = call
-        self.delay = delay
-        self.calls = 0
-
-    def strikes(self) -> bool:
-        self.calls += 1
-        return self.calls == self.call
-
-
-class Agent:
-    """One agent process: a connection, a token, and what it knows of the game."""
-
-    def __init__(self, world: World, name: str, agent_id: str, purpose: str) -> None:
-        self.world = world
-        self.name = name
-        self.agent_id = agent_id
-        self.purpose = purpose
-        self.server: Server | None = None
-        self.token: str | None = None
-
-    async def live(self) -> None:
-        """Play until there is nothing left to do; after a lost server, log in anew."""
-        outcome: Exception | None = ServerLost()
-        while isinstance(outcome, ServerLost):
-            await self.world.up.wait()
-            self.server = self.world.server
-            outcome = await self._life()
-        if outcome is not None:
-            raise outcome
-
-    async def _life(self) -> Exception | None:
-        """Live on one connection; say how it ended."""
-        outcome: Exception | None = ServerLost()
-        try:
-            async with Client(f"http://127.0.0.1:{self.world.port}/mcp") as self.client:
-                try:
-                    await self._log_in()
-                    await PLAYS[self.purpose](self)
-                    outcome = None
-                except (Killed, ServerLost, AssertionError) as error:
-                    outcome = error
-        except Exception:
-            if isinstance(outcome, ServerLost) and not self._lost_server():
-                raise
-        return outcome
-
-    def _lost_server(self) -> bool:
-        return self.world.server is not self.server or not self.world.up.is_set()
-
-    async def _log_in(self) -> None:
-        """Open a session, then end the one before: what it had on hand comes to the new one."""
-        old = self.token
-        reply = await self.call(
-            "authenticate",
-            agent_id=self.agent_id,
-            passkey=self.world.passkeys[self.agent_id],
-            project_id="p",
-            purpose="chat" if self.purpose == "watch" else self.purpose,
-        )
-        self.token = reply["result"]["session_token"]
-        if old is not None:
-            await self.call("logout", session_token=old)
-
-    async def does(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool that must succeed."""
-        reply = await self.call(tool, session_token=self.token, **arguments)
-        assert "error" not in reply, (tool, reply)
-        result: dict[str, Any] = reply["result"]
-        return result
-
-    async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool, and meet what fate has in store for this process or the server."""
-        for victim in ("server", self.name):
-            fate = self.world.fates.get(victim)
-            if fate is not None and fate.strikes():
-                await self._struck(victim, fate, tool, arguments)
-        return await self._send(tool, arguments)
-
-    async def _struck(self, victim: str, fate: Fate, tool: str, arguments: dict[str, Any]) -> None:
-        with anyio.move_on_after(fate.delay):
-            await self._send(tool, arguments)
-        if victim != "server":
-            raise Killed
-        with anyio.CancelScope(shield=True):
-            await self.world.restart()
-        raise ServerLost
-
-    async def _send(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        try:
-            with anyio.fail_after(70):
-                result = await self.client.call_tool(tool, arguments)
-        except Exception as error:
-            if not self._lost_server():
-                raise
-            raise ServerLost from error
-        assert result.structured_content is not None, result
-        return dict(result.structured_content)
 
 
 async def work(me: Agent) -> None:
@@ -190,7 +42,7 @@ async def work(me: Agent) -> None:
     while not outcome["finished"]:
         outcome = await me.does("get_task_conversations", wait_seconds=55)
     notices = (await me.does("get_notifications"))["notifications"]
-    me.world.told += [one["type"] for one in notices]
+    me.world.notes["told"] = [one["type"] for one in notices]
     (conversation,) = outcome["conversations"]
     assert [message["content"] for message in conversation["messages"]] == list(WORDS)
     await me.does("report_completed", result="success", summary="12語続いた")
@@ -278,17 +130,15 @@ async def report(me: Agent, game: Game) -> None:
 async def watch(me: Agent) -> None:
     """Look at the board when all is over, as the person who gave the task."""
     await me.world.finished.wait()
-    me.world.seen = [one["status"] for one in (await me.does("list_tasks"))["tasks"]]
-
-
-PLAYS: dict[str, Callable[[Agent], Awaitable[None]]] = {"task": work, "chat": talk, "watch": watch}
+    tasks = (await me.does("list_tasks"))["tasks"]
+    me.world.notes["board"] = [one["status"] for one in tasks]
 
 
 async def supervise(world: World, runtime: Runtime) -> None:
     """Start whoever is needed, and report whose process has ended, until the task is done."""
     roster = runtime.services.use(ROSTER)
     async with anyio.create_task_group() as agents:
-        agents.start_soon(Agent(world, "pat", "pat", "watch").live)
+        agents.start_soon(Agent(world, "pat", "chat", watch).live)
         while not await runtime.store.one("select 1 from tasks where status = 'done'"):
             for vacancy in await roster.wait("p", Claim(supervisor="test", seconds=60), 1):
                 agents.start_soon(run_agent, world, roster, vacancy)
@@ -296,9 +146,9 @@ async def supervise(world: World, runtime: Runtime) -> None:
 
 
 async def run_agent(world: World, roster: Roster, vacancy: Vacancy) -> None:
-    name = f"{vacancy.agent_id}/{vacancy.purpose}"
+    play = work if vacancy.purpose == "task" else talk
     with suppress(Killed):
-        await Agent(world, name, vacancy.agent_id, vacancy.purpose).live()
+        await Agent(world, vacancy.agent_id, vacancy.purpose, play).live()
     assert vacancy.claim_id is not None
     await roster.claims.end(vacancy.claim_id)
 
@@ -309,8 +159,7 @@ async def world_of(root: Path, fates: dict[str, Fate]) -> AsyncGenerator[tuple[W
     install = Install.make(root)
     async with open_runtime(settings_file.load(root / "aipm.toml")) as runtime:
         world = World(install, await staff(runtime, root), fates)
-        task = ("--title", PURPOSE, "--assignee", "worker-a", "--status", "in_progress")
-        await to_thread.run_sync(install.run, "task", "add", "--project", "p", *task)
+        await give_task(runtime)
         try:
             await world.start()
             yield world, runtime
@@ -322,13 +171,35 @@ async def staff(runtime: Runtime, root: Path) -> dict[str, str]:
     """Add the project and its people; return their passkeys."""
     registry = runtime.services.use(REGISTRY)
     await registry.add_project("p", "P", root / "work")
-    kinds: dict[str, Kind] = {"worker-a": "ai", "worker-b": "ai", "pat": "human"}
+    kinds: dict[str, Kind] = {"pat": "human", "worker-a": "ai", "worker-b": "ai"}
     passkeys = {}
     for name, kind in kinds.items():
         _, passkeys[name] = await registry.add_agent(
-            name, project_id="p", name=name, kind=kind, role="worker", parent=None
+            name,
+            project_id="p",
+            name=name,
+            kind=kind,
+            role="worker",
+            parent="pat" if kind == "ai" else None,
         )
     return passkeys
+
+
+async def give_task(runtime: Runtime) -> None:
+    """Let the person give worker-a the task, and start it."""
+    desk, tasks = runtime.services.use(SESSION_DESK), runtime.services.use(TASK_DESK)
+    pat = await runtime.services.use(DIRECTORY).agent(runtime.store, "pat")
+    assert pat is not None
+    session, token = await runtime.store.write(lambda tx: desk.open(tx, pat, "p", "task"))
+    task = {"title": PURPOSE, "assignee_id": "worker-a"}
+    reply = await runtime.call(Request(tool="create_task", arguments=task, credential=token))
+    task_id = reply.result["task"]["id"]
+
+    async def begin(tx: Tx) -> None:
+        await tasks.change_status(tx, task_id, "in_progress", actor_id="pat")
+        await desk.close(tx, session.id, "logout")
+
+    await runtime.store.write(begin)
 
 
 async def final_state(world: World, runtime: Runtime) -> dict[str, Any]:
@@ -357,7 +228,7 @@ async def final_state(world: World, runtime: Runtime) -> dict[str, Any]:
             row["type"]
             for row in await store.all("select type from notifications where audience = 'task'")
         ],
-        "person": world.seen,
+        "board": world.notes.get("board"),
     }
 
 
@@ -378,7 +249,7 @@ EXPECTED: dict[str, Any] = {
     ],
     "files": {"worker-a": list(WORDS), "worker-b": list(WORDS)},
     "notices": ["delegation_completed"],
-    "person": ["done"],
+    "board": ["done"],
 }
 
 
@@ -387,7 +258,7 @@ async def test_the_scenario_over_real_connections(tmp_path: Path) -> None:
         with anyio.fail_after(60):
             await supervise(world, runtime)
         assert await final_state(world, runtime) == EXPECTED
-        assert world.told == ["delegation_completed"]
+        assert world.notes["told"] == ["delegation_completed"]
         sides = await runtime.store.all("select told_at from conversation_sides")
         assert all(side["told_at"] for side in sides)
 
