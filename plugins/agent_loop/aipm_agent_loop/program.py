@@ -10,6 +10,7 @@ import asyncio
 import os
 import signal
 from contextlib import suppress
+from typing import cast
 
 import anyio
 
@@ -60,8 +61,7 @@ class Program(asyncio.SubprocessProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Remember the process."""
-        assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101 - by contract
-        self._transport = transport
+        self._transport = cast("asyncio.SubprocessTransport", transport)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Keep the beginning of the output; end a program that never stops writing."""

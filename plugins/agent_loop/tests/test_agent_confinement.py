@@ -26,6 +26,12 @@ ALLOW = {"rules": [{"tool": "shell:execute", "decision": "ALLOW"}]}
 SECRET = "TOP-SECRET-0451"
 
 
+@pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    """Run on both event loops: their subprocesses are not the same, and the server uses uvloop."""
+    return "asyncio", {"use_uvloop": request.param}
+
+
 class Workshop:
     """A project with tools, and a world outside."""
 
@@ -116,7 +122,8 @@ async def test_nothing_leads_out_of_the_project(tmp_path: Path) -> None:
         (shop.root / "link").symlink_to(secret)
         (shop.root / "dirlink").symlink_to(shop.outside)
         (shop.root / "sub" / "deeplink").symlink_to("../../outside/secret.txt")
-        (shop.root / "hardlink").hardlink_to(secret)
+        (shop.outside / "other.txt").write_text(SECRET)
+        (shop.root / "hardlink").hardlink_to(shop.outside / "other.txt")
         (shop.root / ".ai-pm" / "agents" / "x").mkdir(parents=True)
         (shop.root / ".ai-pm" / "agents" / "x" / "chat.jsonl").write_text(SECRET)
         os.mkfifo(shop.root / "fifo")

@@ -58,12 +58,11 @@ async def prepare(root: Path, first: list[dict[str, Any]]) -> tuple[Install, str
         return aipm, (await registry.add_token("ann"))["token"]
 
 
-async def no_program_left() -> None:
-    """What a killed server has started dies too."""
+async def until_program(*, runs: bool) -> None:
     wanted = f"sleep\0{SLEEP}".encode()
     with anyio.fail_after(10):
-        while any(wanted in line for line in command_lines()):  # noqa: ASYNC110 - no bell there
-            await anyio.sleep(0.01)
+        while runs != any(line.startswith(wanted) for line in command_lines()):  # noqa: ASYNC110
+            await anyio.sleep(0.01)  # the process table rings no bell
 
 
 def command_lines() -> Iterator[bytes]:
@@ -89,9 +88,10 @@ async def test_a_killed_turn_is_closed_after_the_restart(tmp_path: Path, phase: 
             await talk.say("eins")
             await talk.until("onAgentStateChange", state=phase)
             await talk.say("zwei")
+            await until_program(runs=phase == "executing_tool")
             server.process.send_signal(SIGKILL)
             server.process.wait()
-        await no_program_left()
+        await until_program(runs=False)
         last_seq = ui.last_seq[talk.session]
     with aipm.up() as server:
         async with connected(server.ready["ws"], token) as ui:
