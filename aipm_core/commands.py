@@ -14,36 +14,32 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
+from aipm_core.opening import with_runtime
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from aipm_core.runtime import Runtime
     from aipm_core.services import ServiceKey
 
+__all__ = [
+    "AsJson",
+    "Config",
+    "clean",
+    "console",
+    "pairs",
+    "say",
+    "show",
+    "table",
+    "with_runtime",
+    "with_service",
+]
 T = TypeVar("T")
 
 Config: TypeAlias = Annotated[
     Path | None, typer.Option("--config", help="Settings file [default: ./aipm.toml].")
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Output for machines.")]
-
-
-def with_runtime(config: Path | None, work: Callable[[Runtime], Awaitable[T]]) -> T:
-    """Open the store and the plugins of the settings, and run ``work`` with them."""
-    import anyio
-
-    from aipm_core import config as settings_file
-    from aipm_core import logs
-    from aipm_core.runtime import open_runtime
-
-    settings = settings_file.load(config)
-    logs.to_stderr(settings.log.level, settings.log.format)
-
-    async def run() -> T:
-        async with open_runtime(settings) as runtime:
-            return await work(runtime)
-
-    return anyio.run(run)
 
 
 def with_service(

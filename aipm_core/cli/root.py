@@ -12,11 +12,10 @@ from typer._click.exceptions import ClickException  # typer exports only its sub
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from aipm_core.errors import CallError, PluginError, StartupError
+from aipm_core.cli.failures import fail, foreseen
+from aipm_core.errors import PluginError
 
 GROUP = "aipm.commands"
-# What a refused call means to a shell: 2 usage, 3 not found, 4 not allowed.
-_EXIT_CODES = {400: 2, 401: 4, 403: 4, 404: 3, 409: 4, 429: 4}
 
 
 class Root(TyperGroup):
@@ -98,29 +97,11 @@ def run(argv: list[str] | None) -> int:
     except typer.Exit as exit_:
         return int(exit_.exit_code)
     except (Exception, KeyboardInterrupt) as error:
-        failure = _foreseen(error)
+        failure = foreseen(error)
         if failure is None:
             raise
-        return _fail(*failure)
+        return fail(*failure)
     return result if isinstance(result, int) else 0
-
-
-def _foreseen(error: BaseException) -> tuple[str, int] | None:
-    """Return the sentence and the exit code of a failure that is nobody's bug."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]  # task groups wrap what they pass on
-    match error:
-        case StartupError():
-            return str(error), error.exit_code
-        case CallError():
-            return str(error), _EXIT_CODES.get(error.status, 1)
-        case typer.Abort() | KeyboardInterrupt():
-            return "stopped", 130
-        case BrokenPipeError():
-            return "nobody reads the output any more", 1
-    if type(error).__module__ == "sqlite3":
-        return f"the store failed: {error}; `aipm doctor` tells more", 1
-    return None
 
 
 def _usage(error: Any) -> int:  # noqa: ANN401
@@ -128,11 +109,4 @@ def _usage(error: Any) -> int:  # noqa: ANN401
         sys.stdout.write(f"{error.format_message()}\n")
         return 2
     hint = error.ctx.command_path if getattr(error, "ctx", None) else "aipm"
-    return _fail(f"{error.format_message().rstrip('.')}; see `{hint} --help`", 2)
-
-
-def _fail(sentence: str, code: int) -> int:
-    from aipm_core.logs import redact
-
-    sys.stderr.write(f"aipm: {redact(' '.join(sentence.split()))}\n")
-    return code
+    return fail(f"{error.format_message().rstrip('.')}; see `{hint} --help`", 2)

@@ -65,7 +65,9 @@ async def interrupt(stage: Stage, task: Actor) -> None:
     replaced = await task.call("create_task", title="One more subtask")
     if not isinstance(replaced, str):
         raise DemoFailed("a tool ran although an interrupt was unread")
-    await task.say(act, "calls create_task; it does not run, the reply is:", replaced.split("\n")[0])
+    await task.say(
+        act, "calls create_task; it does not run, the reply is:", replaced.split("\n")[0]
+    )
     notice = (await task.call("get_notifications"))["notifications"][0]
     await task.say(act, "reads the notification", notice["message"])
     await task.call("report_completed", result="blocked", summary="stopped by a person")
@@ -90,7 +92,9 @@ async def delegation(stage: Stage, task: Actor, chat: Actor, other: Actor) -> No
     [asked] = (await chat.call("get_pending_messages"))["pending_delegations"]
     await chat.say(act, "its chat session takes the delegation over", asked["delegation_id"])
     await _converse(act, chat, other)
-    await chat.call("report_delegation_completed", delegation_id=asked["delegation_id"], result="ok")
+    await chat.call(
+        "report_delegation_completed", delegation_id=asked["delegation_id"], result="ok"
+    )
     seen = await task.call("get_task_conversations", wait_seconds=10)
     count = len(seen["conversations"][0]["messages"])
     await task.call("get_notifications")

@@ -49,7 +49,9 @@ class Actor:
     async def log_in(self, purpose: str) -> dict[str, Any]:
         """Open a session."""
         login = {"agent_id": self.name, "passkey": self.stage.passkeys[self.name]}
-        opened: dict[str, Any] = await self.call("authenticate", **login, project_id="demo", purpose=purpose)
+        opened: dict[str, Any] = await self.call(
+            "authenticate", **login, project_id="demo", purpose=purpose
+        )
         self.token = opened["session_token"]
         return opened
 
@@ -99,9 +101,7 @@ class Stage:
             raise DemoFailed("the server is not running")
         async with AsyncExitStack() as stack:
             clients = [await stack.enter_async_context(Client(self.server.mcp)) for _ in names]
-            yield [
-                Actor(name, client, self) for name, client in zip(names, clients, strict=True)
-            ]
+            yield [Actor(name, client, self) for name, client in zip(names, clients, strict=True)]
 
 
 async def prepare(root: Path, narrator: Narrator, *, locale: str, pause: float) -> Stage:

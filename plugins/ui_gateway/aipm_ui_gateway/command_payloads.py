@@ -24,7 +24,7 @@ IMAGES = {
 class CommandPayload(BaseModel):
     """Base of every payload: exact types, no unknown names."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class SessionCommand(CommandPayload):

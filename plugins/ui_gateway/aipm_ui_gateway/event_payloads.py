@@ -20,7 +20,7 @@ Outcome: TypeAlias = Literal["ok", "failed", "denied", "expired", "cancelled", "
 class EventPayload(BaseModel):
     """Base of every payload. The session is not part of it: the gateway adds ``sessionId``."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class MessageMetadata(EventPayload):

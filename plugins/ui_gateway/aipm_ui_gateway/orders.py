@@ -17,7 +17,7 @@ M = TypeVar("M", bound=BaseModel)
 class Order(BaseModel):
     """A command as it stands on the wire."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     id: str = Field(min_length=1, max_length=128)
     type: str = Field(min_length=1, max_length=64)

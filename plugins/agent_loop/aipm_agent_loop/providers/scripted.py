@@ -35,7 +35,7 @@ _WORDS = re.compile(r"\s*\S+|\s+$")
 
 
 class _Step(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class _Say(_Step):
@@ -57,7 +57,7 @@ class _Wait(_Step):
 
 
 Step: TypeAlias = _Say | _Use | _UseAll | _Wait
-_SCRIPT = TypeAdapter(list[list[Step]])
+_SCRIPT = TypeAdapter(list[list[Step]], config=ConfigDict(defer_build=True))
 
 
 def read_script(path: Path) -> list[list[Step]]:

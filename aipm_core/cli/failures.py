@@ -1,0 +1,38 @@
+"""Failures that are nobody's bug: one sentence on stderr and an exit code."""
+
+from __future__ import annotations
+
+import sys
+
+from aipm_core.errors import CallError, StartupError
+
+# What a refused call means to a shell: 2 usage, 3 not found, 4 not allowed.
+_EXIT_CODES = {400: 2, 401: 4, 403: 4, 404: 3, 409: 4, 429: 4}
+
+
+def foreseen(error: BaseException) -> tuple[str, int] | None:
+    """Return the sentence and the exit code of a failure that was to be expected."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]  # task groups wrap what they pass on
+    match error:
+        case StartupError():
+            return str(error), error.exit_code
+        case CallError():
+            return str(error), _EXIT_CODES.get(error.status, 1)
+        case KeyboardInterrupt():
+            return "stopped", 130
+        case BrokenPipeError():
+            return "nobody reads the output any more", 1
+    if type(error).__name__ == "Abort":  # typer's, which is not imported for its name
+        return "stopped", 130
+    if type(error).__module__ == "sqlite3":
+        return f"the store failed: {error}; `aipm doctor` tells more", 1
+    return None
+
+
+def fail(sentence: str, code: int) -> int:
+    """Print the sentence and return the code."""
+    from aipm_core.logs import redact
+
+    sys.stderr.write(f"aipm: {redact(' '.join(sentence.split()))}\n")
+    return code
