@@ -44,7 +44,7 @@ class Collector(HTTPServer):
 class _Receiver(BaseHTTPRequestHandler):
     server: Collector
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         self.server.bodies.append(self.rfile.read(int(self.headers["content-length"])))
         self.send_response(200)
         self.end_headers()
