@@ -19,11 +19,10 @@ def foreseen(error: BaseException) -> tuple[str, int] | None:
             return str(error), error.exit_code
         case CallError():
             return str(error), _EXIT_CODES.get(error.status, 1)
-        case KeyboardInterrupt():
-            return "stopped", 130
         case BrokenPipeError():
             return "nobody reads the output any more", 1
-    if type(error).__name__ == "Abort":  # typer's, which is not imported for its name
+    # typer's Abort is not imported for its name
+    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         return "stopped", 130
     if type(error).__module__ == "sqlite3":
         return f"the store failed: {error}; `aipm doctor` tells more", 1
