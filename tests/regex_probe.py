@@ -35,7 +35,9 @@ def record_compiled() -> None:
 
 
 def modules() -> Iterator[ModuleType]:
-    names = {"aipm_core"} | {point.value.split(".")[0] for point in entry_points(group="aipm")}
+    names = {"aipm_core"} | {
+        re.split(r"[.:]", point.value)[0] for point in entry_points(group="aipm")
+    }
     for name in sorted(n for n in names if n.startswith("aipm_")):
         package = import_module(name)
         yield package
