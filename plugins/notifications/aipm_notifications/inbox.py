@@ -10,8 +10,12 @@ from aipm_notifications.api import Type, inbox_topic
 from aipm_notifications.config import NotificationsConfig
 
 _HOUR = 3600.0
-# One statement a check, a few steps into the index of unread rows: `audience in (…)` would cost
-# 2 µs more, and a call pays for two checks.
+# Every call pays for two checks, and nearly always nothing is unread: one step into the index of
+# unread rows says so (3.4 µs). Only then it matters for whom, of what kind, and until when
+# (`audience in (…)` would cost 2 µs more than two terms).
+_ANYTHING = (
+    "select 1 from notifications where read_at is null and agent_id = ? and project_id = ? limit 1"
+)
 _ONE = (
     "select 1 from notifications where read_at is null and agent_id = ? and project_id = ? "
     "and audience = {audience} and interrupt = {interrupt} and expires_at > ?"
@@ -91,12 +95,16 @@ class SqlInbox:
 
     async def interrupted(self, db: Reader, session: Session) -> bool:
         """Say whether an unread interrupt holds this session."""
+        if await db.one(_ANYTHING, session.agent_id, session.project_id) is None:
+            return False
         agent, project, purpose, now = self._eyes(session)
         asked = (agent, project, now, agent, project, purpose, now)
         return await db.one(_INTERRUPTED, *asked) is not None
 
     async def kinds(self, session: Session) -> tuple[bool, bool]:
         """Say whether the session has unread interrupts, and whether it has ordinary ones."""
+        if await self._store.one(_ANYTHING, session.agent_id, session.project_id) is None:
+            return False, False
         agent, project, purpose, now = self._eyes(session)
         asked = (agent, project, now, agent, project, purpose, now)
         row = await self._store.one(_UNREAD, *asked, *asked)

@@ -392,7 +392,13 @@ async def test_the_checks_use_their_indexes() -> None:
     from aipm_notifications import inbox as module
 
     async with desk() as d:
-        for sql in (module._INTERRUPTED, module._UNREAD, module._NEWEST, module._PAUSE):
+        for sql in (
+            module._ANYTHING,
+            module._INTERRUPTED,
+            module._UNREAD,
+            module._NEWEST,
+            module._PAUSE,
+        ):
             rows = await d.aipm.runtime.store.all(
                 "explain query plan " + sql, *[""] * sql.count("?")
             )
