@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from hmac import compare_digest
+from time import monotonic
 from typing import Any, TypeVar
 
 import orjson
@@ -22,6 +23,7 @@ from aipm_core.tools import AnyTool, Call
 
 logger = logging.getLogger(__name__)
 LARGEST_RESULT = 4 * 1024 * 1024
+_STALE = 0.005  # seconds
 T = TypeVar("T")
 
 
@@ -61,8 +63,7 @@ class Pipeline:
         try:
             session, invalid = await self._who(request)
             if session is not None:
-                for gate in self.gates:
-                    await self._ask(gate.plugin, gate.record, gate.record.check(request, session))
+                await self._pass_gates(request, session)
             reply = await self._answer(request, session, invalid)
         except ReplyReplaced as replaced:
             return Reply(replaced=replaced.text)
@@ -136,11 +137,19 @@ class Pipeline:
             {key: value for key, value in request.arguments.items() if key != TOKEN}
         )
         # Nobody is asked to confirm a call that could not run anyway.
+        asked = monotonic()
         await self._authorize(call, static=False)
+        # A person may have taken minutes to confirm: what the gates saw is old by then.
+        if session is not None and monotonic() - asked > _STALE:
+            await self._pass_gates(request, session)
         if request.started is not None:
             await request.started()
         result = await self._ask(registered.plugin, tool, tool.run(call, arguments))
         return Reply(result=_json(registered, result))
+
+    async def _pass_gates(self, request: Request, session: Session) -> None:
+        for gate in self.gates:
+            await self._ask(gate.plugin, gate.record, gate.record.check(request, session))
 
     async def _closed(self, call: Call) -> CallError | None:
         """Say why the tool's access closes it to the caller; ``None`` if it is open.
