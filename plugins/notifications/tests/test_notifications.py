@@ -1,114 +1,19 @@
 """What an agent sees of its inbox on every call, and who sees whose."""
 
-import hashlib
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
-from aipm_notifications.api import INBOX, inbox_topic
-from aipm_notifications.plugin import Notifications
+from aipm_notifications.api import INBOX
 from aipm_notifications.sweeper import Sweeper
+from tests.inbox_desk import NONE, OTHERS, REPLACED, UNREAD, desk, notice
 
-from aipm_core import Access, AnyTool, Arguments, Call, CallError, Json, Plugin, Reply, Tx, hookimpl
-from aipm_core import tool as make_tool
-from aipm_core.clock import Clock, system_clock
-from aipm_core.testing import CHAT, TASK, TestRuntime, running
-from aipm_core.texts import Texts
-
-NONE = "通知はありません"
-UNREAD = "【重要】通知があります。get_notifications を呼び出して確認してください。"
-REPLACED = (
-    "通知があります。\n\n1. get_notifications() を呼び出して詳細を確認してください\n"
-    "2. 通知の指示に従ってください"
+from aipm_core import (
+    CallError,
+    Reply,
+    Tx,
 )
-
-
-class Echo(Arguments):
-    text: str = ""
-    fail: bool = False
-    wait_seconds: float = 0
-
-
-class Probe(Plugin):
-    """A tool that counts how often it ran and can wait as every long poll does."""
-
-    offers = ("echo", "logout", "report_completed")
-
-    def __init__(self, ctx: Any) -> None:
-        super().__init__(ctx)
-        self.runs: list[str] = []
-
-    @hookimpl
-    def aipm_tools(self) -> list[AnyTool]:
-        return [
-            make_tool(self.echo, access=Access.ANYONE),
-            make_tool(self.logout, access=Access.SESSION),
-            make_tool(self.report_completed, access=Access.TASK),
-        ]
-
-    async def echo(self, call: Call, args: Echo) -> Json:
-        """Say it again."""
-        self.runs.append(args.text)
-        if args.wait_seconds:
-            inbox = self.ctx.services.find(INBOX)
-            session = call.caller
-
-            async def look() -> bool | None:
-                assert inbox is not None
-                return await inbox.interrupted(self.ctx.store, session) or None
-
-            topic = inbox_topic(session.project_id, session.agent_id)
-            await self.ctx.store.wait_until((topic,), look, args.wait_seconds)
-        if args.fail:
-            raise CallError("no", code="refused", status=409)
-        return {"text": args.text}
-
-    async def logout(self, call: Call, args: Echo) -> Json:
-        """End."""
-        return {"success": True}
-
-    async def report_completed(self, call: Call, args: Echo) -> Json:
-        """Report."""
-        return {"success": True}
-
-
-class Desk:
-    """A runtime with the probe, and short ways to leave and read notifications."""
-
-    def __init__(self, aipm: TestRuntime) -> None:
-        self.aipm = aipm
-        self.call = aipm.call
-
-    async def put(self, kind: str = "interrupt", **more: Any) -> str:
-        inbox = self.aipm.runtime.services.use(INBOX)
-        fields = {"agent_id": "agent-a", "project_id": "p", "message": "m", "type": kind, **more}
-        return str(await self.aipm.runtime.store.write(lambda tx: inbox.put(tx, **fields)))
-
-    async def read(self, session: Any = TASK, **more: Any) -> dict[str, Any]:
-        reply = await self.aipm.call("get_notifications", session, **more)
-        assert isinstance(reply.result, dict)
-        return reply.result
-
-    async def ids(self, session: Any = TASK, **more: Any) -> list[str]:
-        return [n["id"] for n in (await self.read(session, **more))["notifications"]]
-
-
-@asynccontextmanager
-async def desk(
-    data_dir: Path | None = None, clock: Clock = system_clock, locale: Any = "ja", **config: Any
-) -> AsyncGenerator[Desk]:
-    async with running(
-        Notifications, Probe, data_dir=data_dir, clock=clock, locale=locale, notifications=config
-    ) as aipm:
-        yield Desk(aipm)
-
-
-def notice(reply: Reply) -> Any:
-    return reply.envelope().get("notification")
+from aipm_core.testing import CHAT, TASK
+from aipm_core.texts import Texts
 
 
 async def test_every_reply_of_a_session_carries_the_field() -> None:
@@ -186,13 +91,6 @@ async def test_newest_first_and_in_pages() -> None:
         assert "has_more" not in second
 
 
-OTHERS = [
-    replace(TASK, id="s-b", agent_id="agent-b"),
-    replace(TASK, id="s-q", project_id="q"),
-    CHAT,
-]
-
-
 @pytest.mark.parametrize("other", OTHERS, ids=["agent", "project", "purpose"])
 async def test_others_are_not_touched(other: Any) -> None:
     async with desk() as d:
@@ -221,92 +119,6 @@ async def test_a_refused_unit_leaves_no_notification() -> None:
         with pytest.raises(CallError):
             await d.aipm.runtime.store.write(unit)
         assert notice(await d.call("echo", TASK)) == NONE
-
-
-async def interrupt_during(d: Desk, *, session: Any = TASK, **arguments: Any) -> Reply:
-    """Call echo, and interrupt it while it waits."""
-    replies: list[Reply] = []
-
-    async def call() -> None:
-        replies.append(await d.call("echo", session, wait_seconds=60.0, **arguments))
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(call)
-        await anyio.wait_all_tasks_blocked()
-        assert not replies
-        await d.put(action="cancel", audience=session.purpose)
-    return replies[0]
-
-
-async def test_an_interrupt_ends_a_wait_and_its_result_is_kept() -> None:
-    async with desk() as d:
-        assert await interrupt_during(d, text="done") == Reply(replaced=REPLACED)
-        peek = await d.read(mark_as_read=False)
-        found = await d.read()
-        assert peek == found
-        (result,) = found["withheld_results"]
-        at, digest = result.pop("at"), result.pop("arguments_digest")
-        assert result == {"tool": "echo", "ok": True, "result": {"text": "done"}}
-        assert at.endswith("Z")
-        canonical = b'{"text":"done","wait_seconds":60.0}'
-        assert digest == hashlib.sha256(canonical).hexdigest()
-        assert (await d.read())["withheld_results"] == []
-
-
-async def test_the_failure_of_an_interrupted_call_is_kept_too() -> None:
-    async with desk() as d:
-        assert (await interrupt_during(d, fail=True)).replaced == REPLACED
-        (result,) = (await d.read())["withheld_results"]
-        assert result["ok"] is False
-        assert result["result"] == {"code": "refused", "status": 409, "message": "no"}
-
-
-async def test_a_withheld_result_goes_to_its_own_kind_of_session_only() -> None:
-    async with desk() as d:
-        await interrupt_during(d, text="mine", session=CHAT)
-        assert (await d.read(TASK))["withheld_results"] == []
-        for other in OTHERS[:2]:
-            assert (await d.read(other))["withheld_results"] == []
-        assert len((await d.read(CHAT))["withheld_results"]) == 1
-
-
-async def test_withheld_results_survive_a_restart(tmp_path: Path) -> None:
-    async with desk(tmp_path) as d:
-        await interrupt_during(d, text="kept")
-    async with desk(tmp_path) as d:
-        assert (await d.call("echo", TASK)).replaced == REPLACED
-        assert (await d.read())["withheld_results"][0]["result"] == {"text": "kept"}
-        assert (await d.read())["withheld_results"] == []
-
-
-async def test_what_cannot_be_kept_is_delivered() -> None:
-    async with desk() as d:
-        await d.aipm.runtime.store.write(lambda tx: tx.run("drop table withheld_results"))
-        reply = await interrupt_during(d, text="not lost")
-        assert reply.result == {"text": "not lost"}
-        assert notice(reply) == UNREAD
-        assert (await d.call("echo", TASK)).replaced == REPLACED
-
-
-async def test_what_is_too_large_to_keep_is_delivered() -> None:
-    async with desk() as d:
-        text = "x" * (2 * 1024 * 1024)
-        reply = await interrupt_during(d, text=text)
-        assert reply.result == {"text": text}
-        assert notice(reply) == UNREAD
-
-
-async def test_large_results_come_back_in_several_replies() -> None:
-    async with desk() as d:
-        for n in range(3):
-            await interrupt_during(d, text=str(n) + "x" * (900 * 1024))
-            await d.aipm.runtime.store.write(lambda tx: tx.run("delete from notifications"))
-        first = await d.read()
-        assert [r["result"]["text"][0] for r in first["withheld_results"]] == ["0", "1"]
-        assert first["has_more"] is True
-        second = await d.read()
-        assert [r["result"]["text"][0] for r in second["withheld_results"]] == ["2"]
-        assert "has_more" not in second
 
 
 async def test_expiry_and_sweeping() -> None:
