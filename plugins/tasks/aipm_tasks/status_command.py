@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,7 +30,8 @@ def status(
     if watch:
         if as_json:
             raise typer.BadParameter("--watch is for people, --json for machines")
-        with_service(config, _overview, lambda overview, _: _watch(overview, project))
+        with suppress(KeyboardInterrupt):  # the way a person ends it
+            with_service(config, _overview, lambda overview, _: _watch(overview, project))
         return
     lines = with_service(config, _overview, lambda overview, _: overview.look(project))
 

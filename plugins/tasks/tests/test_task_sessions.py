@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import pytest
 from aipm_sessions.api import SESSION_DESK, WORK_BOARD
+from aipm_tasks.overview import OVERVIEW
 
 from aipm_core import Reply
 
@@ -267,3 +269,25 @@ async def test_the_wait_is_bounded(team: Teams, seconds: Any) -> None:
         session = await t.session()
         code = await t.code("get_next_action", session, timeout_seconds=seconds)
         assert code == "invalid_arguments"
+
+
+async def test_who_watches_the_status_sees_changes_at_once(team: Teams) -> None:
+    async with team(lease_seconds=100) as t:
+        overview = t.services.use(OVERVIEW)
+        session = await t.session()
+        changes: list[Callable[[], Any]] = [
+            lambda: t.add("new", "in_progress"),
+            lambda: t.session("peer", "chat"),
+            lambda: t.close(session),
+        ]
+        for change in changes:
+            async with anyio.create_task_group() as group:
+                group.start_soon(overview.change, "p", 60)
+                await anyio.wait_all_tasks_blocked()
+                with anyio.fail_after(30):
+                    await change()
+        await t.session()
+        t.watch.time += 101
+        lines = {line["agent_id"]: line for line in await overview.look("p")}
+        assert lines["worker"]["sessions"][0]["stale"] is True
+        assert lines["worker"]["sessions"][0]["task_title"] == "new"
