@@ -32,7 +32,7 @@ def say_(
     show(sent, as_json=as_json, human=lambda: say(f"sent {sent['id']} to {agent_id}"))
 
 
-def chat(
+def messages(
     agent_id: AgentId,
     project_id: ProjectId,
     search: Annotated[str | None, typer.Option(help="Only messages with this text.")] = None,

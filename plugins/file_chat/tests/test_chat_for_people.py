@@ -168,10 +168,10 @@ def test_say_and_read_receipts_at_the_command_line(house: House) -> None:
     told = run("say", "worker", "--project", "p", "--as", "alice", "--json", "--", "--hello\x1b[2J")
     said = json.loads(told.stdout)["data"]
     assert (said["senderId"], said["content"]) == ("alice", "--hello\x1b[2J")
-    shown = run("chat", "worker", "--project", "p", "--after", str(said["seq"] - 1)).stdout
+    shown = run("messages", "worker", "--project", "p", "--after", str(said["seq"] - 1)).stdout
     assert "\x1b" not in shown
     assert "[unread]" in shown
-    rows = install.json("chat", "worker", "--project", "p", "--search=--hello")["messages"]
+    rows = install.json("messages", "worker", "--project", "p", "--search=--hello")["messages"]
     assert [row["id"] for row in rows] == [said["id"]]
     for who, code in (("worker", 4), ("nobody", 3), ("mallory", 4)):
         refused = run("say", "worker", "--project", "p", "--as", who, "x", check=code)
@@ -180,7 +180,7 @@ def test_say_and_read_receipts_at_the_command_line(house: House) -> None:
     run("say", "stranger", "--project", "p", "--as", "alice", "x", check=4)
     run("say", "worker", "--project", "nothing", "--as", "alice", "x", check=3)
     run("say", "worker", "--project", "p", "--as", "alice", " ", check=2)
-    run("chat", "nobody", "--project", "p", check=3)
+    run("messages", "nobody", "--project", "p", check=3)
 
 
 def test_the_doctor_reports_and_rebuilds(house: House) -> None:
@@ -214,10 +214,10 @@ def test_what_a_person_has_been_shown_is_read(house: House) -> None:
         sent = _call(
             agent, "send_message", session_token=token, target_agent_id="alice", content="read me"
         )
-        shown = install.json("chat", "writer", "--project", "p")["messages"]
+        shown = install.json("messages", "writer", "--project", "p")["messages"]
         assert [(m["id"], m["readAt"]) for m in shown] == [(sent["message_id"], None)]
         http.get("/p/agents/writer/chat/messages")
-        shown = install.json("chat", "writer", "--project", "p")["messages"]
+        shown = install.json("messages", "writer", "--project", "p")["messages"]
         assert shown[0]["readAt"] is not None
 
 
