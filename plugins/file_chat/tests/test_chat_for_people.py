@@ -3,11 +3,17 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+import anyio
 import httpx
 import pytest
 from aipm_file_chat.testing import file_in, lines_of
+from aipm_sessions.plugin import REGISTRY
 
+from aipm_core.config import Settings
+from aipm_core.models import Kind
+from aipm_core.runtime import open_runtime
 from aipm_core.testkit import Install, Server
 
 
@@ -25,20 +31,31 @@ class House:
         return httpx.Client(base_url=f"{self.server.url}/api/projects", headers=headers)
 
 
+async def furnish(data_dir: Path) -> list[str]:
+    """Make two projects and their members; return the tokens of the people."""
+    async with open_runtime(Settings(data_dir=data_dir)) as runtime:
+        registry = runtime.services.use(REGISTRY)
+        members: list[tuple[str, str, Kind]] = [
+            ("worker", "p", "ai"),
+            ("stranger", "q", "ai"),
+            ("alice", "p", "human"),
+            ("mallory", "q", "human"),
+        ]
+        for project in ("p", "q"):
+            await registry.add_project(project, project, data_dir.parent / f"work-{project}")
+        for name, project, kind in members:
+            await registry.add_agent(
+                name, project_id=project, name=name, kind=kind, role="worker", parent=None
+            )
+        return [(await registry.add_token(who))["token"] for who in ("alice", "mallory")]
+
+
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     install = Install.make(tmp_path_factory.mktemp("house"))
-    install.run("project", "add", "p", "--dir", "work")
-    install.run("project", "add", "q", "--dir", "other")
-    install.run("agent", "add", "worker", "--project", "p")
-    install.run("agent", "add", "stranger", "--project", "q")
-    install.run("agent", "add", "alice", "--project", "p", "--type", "human")
-    install.run("agent", "add", "mallory", "--project", "q", "--type", "human")
-    tokens = [
-        install.json("token", "create", "--agent", who)["token"] for who in ("alice", "mallory")
-    ]
+    alice, mallory = anyio.run(furnish, install.root / ".aipm-data")
     with install.up() as server:
-        yield House(install, server, *tokens)
+        yield House(install, server, alice, mallory)
 
 
 CHAT = "/p/agents/worker/chat/messages"
@@ -55,7 +72,7 @@ def test_a_person_writes_and_reads(house: House) -> None:
         ids = [sent.json()["message_id"]]
         ids += [http.post(CHAT, json={"content": f"{n}"}).json()["message_id"] for n in range(4)]
         assert [
-            line["id"] for line in lines_of(file_in(house.install.root / "work", "worker"))
+            line["id"] for line in lines_of(file_in(house.install.root / "work-p", "worker"))
         ] == ids
         seen, after, more = list[str](), 0, True
         while more:
@@ -186,7 +203,7 @@ def test_say_and_read_receipts_at_the_command_line(house: House) -> None:
 def test_the_doctor_reports_and_rebuilds(house: House) -> None:
     """Beside a running server, which goes on writing to the file that was rebuilt."""
     install = house.install
-    file = file_in(install.root / "work", "worker")
+    file = file_in(install.root / "work-p", "worker")
     with house.http(house.alice) as http:
         first = http.post(CHAT, json={"content": "before"}).json()["message_id"]
         file.write_text("somebody was here\n")
