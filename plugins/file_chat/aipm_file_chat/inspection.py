@@ -151,9 +151,19 @@ class Inspection:
             finally:
                 os.close(file)
             with suppress(FileNotFoundError):
-                os.rename(FILE, kept, src_dir_fd=room, dst_dir_fd=room)
+                _keep(room, kept)
             os.rename(fresh, FILE, src_dir_fd=room, dst_dir_fd=room)
             os.fsync(room)
+
+
+def _keep(room: int, kept: str) -> None:
+    """Give what stands in the file's place a second name, so that it is never without a file."""
+    try:
+        os.link(FILE, kept, src_dir_fd=room, dst_dir_fd=room, follow_symlinks=False)
+    except FileNotFoundError:
+        raise
+    except OSError:  # a directory, or a file system without links
+        os.rename(FILE, kept, src_dir_fd=room, dst_dir_fd=room)
 
 
 def _lines_found(place: Place) -> Counter[bytes]:

@@ -66,7 +66,7 @@ class Reading:
         kinds: dict[str, str] = {}
         for agent_id in set(agent_ids):
             agent = await self._directory.agent(db, agent_id)
-            kinds[agent_id] = agent.kind if agent else SYSTEM
+            kinds[agent_id] = agent.kind if agent else (SYSTEM if agent_id == SYSTEM else "ai")
         return kinds
 
     def _instruction(self, result: Mapping[str, Json]) -> str:
