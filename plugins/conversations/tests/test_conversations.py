@@ -350,6 +350,9 @@ async def test_a_second_chat_session_of_the_agent_keeps_it_open(tmp_path: Path) 
         task = await made.session("bob", "task")
         await task.ends()
         await bob.ends()
+        assert (
+            await made.store.all("select 1 from conversation_sides where lost_at is not null") == []
+        )
         taken = await second.awaited_action()
         assert taken["action"] == "conversation_request"
         assert (await say(second, conversation))["state"] == "active"

@@ -259,17 +259,18 @@ async def test_it_fails_visibly_after_a_number_of_tries(tmp_path: Path) -> None:
 async def test_a_silent_session_loses_what_it_took_and_a_live_one_keeps_it(tmp_path: Path) -> None:
     watch = Watch()
     async with agents(tmp_path, watch, lease_seconds=900) as (made, task, chat):
-        first = await delegate(task)
-        await taken(chat)
+        kept = await delegate(task)
         lively = await made.session("ann")
-        second = await delegate(task, "もう一つ")
-        assert [one["delegation_id"] for one in await taken(lively)] == [second]
+        assert [one["delegation_id"] for one in await taken(lively)] == [kept]
+        lost = await delegate(task, "もう一つ")
+        assert [one["delegation_id"] for one in await taken(chat)] == [lost]
         watch.time += 899
         made.services.use(SESSION_DESK).seen(lively.session.id)
         watch.time += 2
         third = await made.session("ann")
-        assert (await third.awaited_action())["delegation_id"] == first
-        assert await status(made) == [("pending", 1), ("processing", 1)]
+        assert (await third.awaited_action())["delegation_id"] == lost
+        rows = await made.store.all("select id, status from chat_delegations")
+        assert {row["id"]: row["status"] for row in rows} == {kept: "processing", lost: "pending"}
 
 
 async def test_a_late_report_still_counts(tmp_path: Path) -> None:

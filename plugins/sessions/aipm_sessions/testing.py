@@ -15,8 +15,9 @@ from aipm_core.testing import TestRuntime, running
 from aipm_sessions.api import DIRECTORY, SESSION_DESK, WORK_BOARD
 from aipm_sessions.plugin import Sessions
 
-# Written in batches beside the calls: when somebody was last heard of.
+# Written beside the calls: when somebody was last heard of, and what only follows the messages.
 _NOT_COMPARED = {"sessions": {"last_seen"}}
+_FOLLOWING = ("chat_outbox", "messages_search")
 
 
 class Team:
@@ -66,7 +67,11 @@ class Team:
         names = await self.store.scan(
             "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
         )
-        return {row["name"]: await self.rows(row["name"]) for row in names}
+        return {
+            row["name"]: await self.rows(row["name"])
+            for row in names
+            if not row["name"].startswith(_FOLLOWING)
+        }
 
     async def rows(self, table: str) -> list[tuple[object, ...]]:
         """Return what is in a table, without what changes beside the calls."""

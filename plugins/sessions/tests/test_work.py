@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+from aipm_conversations.plugin import Conversations
 from aipm_delegation.plugin import Delegation
 from aipm_file_chat.plugin import FileChat
 from aipm_sessions.plugin import ROSTER
@@ -38,6 +39,7 @@ async def office(root: Path, watch: Watch | None = None) -> AsyncGenerator[tuple
     more: dict[str, Any] = {"clock": watch} if watch else {}
     async with team(
         FileChat,
+        Conversations,
         Delegation,
         root=root,
         data_dir=root / "data",
@@ -78,6 +80,16 @@ async def test_reasons_of_one_session_are_put_together(tmp_path: Path) -> None:
         assert vacancy.key == ANN
         assert len(vacancy.reasons) == 2
         assert await roster.wait("elsewhere", None, 0) == []
+
+
+async def test_nobody_starts_a_person(tmp_path: Path) -> None:
+    async with office(tmp_path) as (made, roster):
+        bob = await made.session("bob")
+        await bob.does("start_conversation", participant_agent_id="pat", initial_message="hi")
+        assert await keys(roster) == [ANN]
+        await bob.does("start_conversation", participant_agent_id="ann", initial_message="hi")
+        (vacancy,) = await roster.wait(None, None, 0)
+        assert {"conversation_request", "process_delegation"} < set(vacancy.reasons)
 
 
 async def test_a_claim_is_given_once(tmp_path: Path) -> None:
