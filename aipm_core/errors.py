@@ -8,6 +8,7 @@
     + PortTaken           somebody else listens there: exit 1
   x CallError             one call is refused; becomes an error reply
     + AuthenticationRequired, SessionInvalid, PermissionDenied, ToolNotFound, InvalidArguments
+  x StoreUnavailable      the store cannot be used right now; becomes an error reply
   x ReplyReplaced         a gate puts a text in the place of the reply
   x TooOld                a reader's place in the event log has been swept away
 """
@@ -92,6 +93,10 @@ class InvalidArguments(CallError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, code="invalid_arguments", status=400)
+
+
+class StoreUnavailable(AipmError):
+    """The store cannot be read or written right now; what was being written is not."""
 
 
 class ReplyReplaced(AipmError):

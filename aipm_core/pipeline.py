@@ -16,7 +16,7 @@ from aipm_core.access import refusal_of
 from aipm_core.arguments import TOKEN, Parse
 from aipm_core.contributions import Authenticator, Authorizer, Gate, Owned, ResponseMiddleware
 from aipm_core.deadline import within
-from aipm_core.errors import CallError, ReplyReplaced, SessionInvalid
+from aipm_core.errors import CallError, ReplyReplaced, SessionInvalid, StoreUnavailable
 from aipm_core.models import Json, Reply, Request, Session
 from aipm_core.texts import Texts
 from aipm_core.tools import AnyTool, Call
@@ -40,9 +40,11 @@ class Registered:
 class _Broken(Exception):
     """A plugin's function raised, hung or gave garbage: logged, hidden from the caller."""
 
-    def __init__(self, incident: str) -> None:
+    def __init__(self, incident: str, code: str = "internal_error", status: int = 500) -> None:
         super().__init__(incident)
         self.incident = incident
+        self.code = code
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,7 @@ class Pipeline:
         except CallError as error:
             return error
         except _Broken as broken:
-            return CallError(self._internal(broken), code="internal_error", status=500)
+            return self._hidden(broken)
         return None
 
     async def _who(self, request: Request) -> tuple[Session | None, CallError | None]:
@@ -212,6 +214,9 @@ class Pipeline:
         except TimeoutError:
             problem = f"did not finish within {record.deadline} s"
             raise _Broken(_report(plugin, record.name, problem)) from None
+        except StoreUnavailable as error:
+            incident = _report(plugin, record.name, f"could not use the store: {error}")
+            raise _Broken(incident, "store_unavailable", 503) from error
         except Exception as error:
             incident = _incident()
             about = {"plugin": plugin, "incident": incident}
@@ -220,11 +225,12 @@ class Pipeline:
             raise _Broken(incident) from error
 
     def _broken(self, broken: _Broken) -> Reply:
-        message = self._internal(broken)
-        return Reply.failure(CallError(message, code="internal_error", status=500))
+        return Reply.failure(self._hidden(broken))
 
-    def _internal(self, broken: _Broken) -> str:
-        return self.texts("errors.internal_error", incident=broken.incident)
+    def _hidden(self, broken: _Broken) -> CallError:
+        """Tell the number under which the log says what went wrong."""
+        message = self.texts(f"errors.{broken.code}", incident=broken.incident)
+        return CallError(message, code=broken.code, status=broken.status)
 
 
 def _offered(tool: AnyTool, request: Request) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -228,7 +229,8 @@ async def _start(manager: pluggy.PluginManager, runtime: Runtime, lives: AsyncEx
             raise PluginError(owned.plugin, f"{life.name} failed to start: {error}") from error
     sinks = [(o.plugin, o.record) for o in ask(manager, "aipm_event_sinks", EventSink)]
     if sinks:
-        await lives.enter_async_context(background(event_sinks=runtime.events.feed(sinks)))
+        feed = partial(runtime.events.feed, sinks)
+        await lives.enter_async_context(background(event_sinks=feed))
 
 
 def _missing(runtime: Runtime, choices: Sequence[discovery.Choice]) -> Callable[[str], CallError]:

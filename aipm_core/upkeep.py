@@ -8,29 +8,40 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 logger = logging.getLogger(__name__)
+Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+_SHORTEST_PAUSE = 1.0
+_LONGEST_PAUSE = 30.0
 
 
 @asynccontextmanager
-async def background(**works: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
-    """Run the named coroutines while the block runs; a crash is logged under its name."""
-    tasks = [asyncio.create_task(_guarded(name, work)) for name, work in works.items()]
+async def background(**works: Work) -> AsyncGenerator[None]:
+    """Run the named functions while the block runs.
+
+    One that fails is logged under its name and started again: a disk that was full for an hour
+    must not leave a server without its upkeep until somebody restarts it.
+    """
+    tasks = [asyncio.create_task(_kept_going(name, work)) for name, work in works.items()]
     try:
         yield
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for work in works.values():
-            work.close()  # one that was cancelled before its first step was never awaited
 
 
-async def _guarded(name: str, work: Coroutine[Any, Any, None]) -> None:
-    try:
-        await work
-    except Exception:
-        logger.exception("background work %s ended", name)
+async def _kept_going(name: str, work: Work) -> None:
+    pause = _SHORTEST_PAUSE
+    while True:
+        try:
+            await work()
+        except Exception:
+            logger.exception("background work %s failed; next try in %.0f s", name, pause)
+        else:
+            return
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from aipm_core.errors import CallError, StartupError
+from aipm_core.errors import CallError, StartupError, StoreUnavailable
 
 # What a refused call means to a shell: 2 usage, 3 not found, 4 not allowed.
 _EXIT_CODES = {400: 2, 401: 4, 403: 4, 404: 3, 409: 4, 429: 4}
@@ -24,7 +24,7 @@ def foreseen(error: BaseException) -> tuple[str, int] | None:
     # typer's Abort is not imported for its name
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         return "stopped", 130
-    if type(error).__module__ == "sqlite3":
+    if isinstance(error, StoreUnavailable) or type(error).__module__ == "sqlite3":
         return f"the store failed: {error}; `aipm doctor` tells more", 1
     return None
 

@@ -10,6 +10,7 @@ from starlette.routing import compile_path
 from aipm_core.contributions import Asgi, Gateway, Owned, Route
 from aipm_core.errors import PluginError
 from aipm_core.server.answers import answer, send_json
+from aipm_core.server.readiness import Readiness
 from aipm_core.store import Store
 
 
@@ -17,7 +18,7 @@ class App:
     """The ASGI application behind the guard."""
 
     def __init__(self, gateway: Gateway, store: Store, routes: Iterable[Owned[Route]]) -> None:
-        self._store = store
+        self._readiness = Readiness(store)
         self._plain: dict[str, dict[str, Asgi]] = {
             "/healthz": {"GET": self._alive},
             "/readyz": {"GET": self._ready},
@@ -70,9 +71,7 @@ class App:
         await send_json(send, 200, {"status": "ok"})
 
     async def _ready(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
-        try:
-            await self._store.one("select 1 from event_streams limit 1")
-        except Exception:  # noqa: BLE001 - not ready is the whole answer
-            await answer(send, 503, "not_ready", "the store does not answer")
-            return
-        await send_json(send, 200, {"status": "ready"})
+        if await self._readiness():
+            await send_json(send, 200, {"status": "ready"})
+        else:
+            await answer(send, 503, "not_ready", "the store cannot be used")

@@ -5,15 +5,17 @@ A web page the user visits can reach a loopback port (DNS rebinding), so loopbac
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import Any
 
 from aipm_core.config import ServerSettings
 from aipm_core.contributions import Asgi
-from aipm_core.errors import ConfigError
+from aipm_core.errors import ConfigError, StoreUnavailable
 from aipm_core.server.answers import SAFE_HEADERS, answer
 from aipm_core.wire import LARGEST_BODY
 
+logger = logging.getLogger(__name__)
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -37,6 +39,10 @@ class Guard:
             await self._app(scope, receive, send)
         except BodyTooLarge:
             await answer(send, 413, "body_too_large", f"the body exceeds {LARGEST_BODY} bytes")
+        except StoreUnavailable as error:
+            logger.error("the store cannot be used: %s", error)  # noqa: TRY400 - says it all
+            sentence = "the data cannot be read or written right now"
+            await answer(send, 503, "store_unavailable", sentence, scope=scope)
 
     def _refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str, str] | None:
         hosts: list[bytes] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -11,17 +12,20 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
-from aipm_core.errors import StoreError
+from aipm_core.errors import StoreError, StoreUnavailable
 from aipm_core.store import backup, occupancy, place, schema
 from aipm_core.store.doorbell import Doorbell
+from aipm_core.store.locks import locked
 from aipm_core.store.port import Migration, Progress, Row, Unit
+from aipm_core.store.troubles import told_apart
 from aipm_core.store.wakeups import Wakeups
-from aipm_core.store.writer import Writer, locked
+from aipm_core.store.writer import Writer
 from aipm_core.upkeep import background
 
 T = TypeVar("T")
 _SAFETY_LOOK = 2.0  # seconds; only covers a lost datagram
 _LOCK = "write.lock"
+_PATIENCE, _LAST_PATIENCE, _LEAST_PATIENCE = 20.0, 3.0, 0.2  # seconds for a write
 
 
 class SqliteStore:
@@ -35,6 +39,7 @@ class SqliteStore:
         self._data_dir = data_dir
         self._database = data_dir / place.DATABASE
         self._wakeups = Wakeups()
+        self._ends_at: float | None = None
 
     @asynccontextmanager
     async def opened(self, migrations: Mapping[str, Sequence[Migration]]) -> AsyncGenerator[None]:
@@ -48,7 +53,7 @@ class SqliteStore:
             except sqlite3.Error as error:
                 raise StoreError(_explain(self._database, error)) from error
             try:
-                async with background(store_doorbell=self._listen(), store_watch=self._watch()):
+                async with background(store_doorbell=self._listen, store_watch=self._watch):
                     yield
             finally:
                 self._close()
@@ -66,12 +71,18 @@ class SqliteStore:
 
     async def one(self, sql: str, /, *params: object) -> Row | None:
         """Read the first row of an indexed query."""
-        row: Row | None = self._reader.execute(sql, params).fetchone()
+        try:
+            row: Row | None = self._reader.execute(sql, params).fetchone()
+        except sqlite3.Error as error:
+            raise told_apart(error) from error
         return row
 
     async def all(self, sql: str, /, *params: object) -> list[Row]:
         """Read every row of a short, bounded query."""
-        return self._reader.execute(sql, params).fetchall()
+        try:
+            return self._reader.execute(sql, params).fetchall()
+        except sqlite3.Error as error:
+            raise told_apart(error) from error
 
     @property
     def ending(self) -> bool:
@@ -84,8 +95,19 @@ class SqliteStore:
 
     async def write(self, unit: Unit[T]) -> T:
         """Run ``unit`` as one transaction; return its result once it is on disk."""
-        result: T = await self._writer.write(unit)
+        try:
+            async with asyncio.timeout(self._patience()):
+                result: T = await self._writer.write(unit)
+        except TimeoutError as error:
+            problem = "another process holds the store and does not go on"
+            raise StoreUnavailable(problem) from error
         return result
+
+    def _patience(self) -> float:
+        """Return how long a write may take; at the end there is little time for all together."""
+        if self._ends_at is None:
+            return _PATIENCE
+        return max(self._ends_at - anyio.current_time(), _LEAST_PATIENCE)
 
     async def wait_until(
         self, topics: Sequence[str], look: Callable[[], Awaitable[T | None]], seconds: float
@@ -95,6 +117,8 @@ class SqliteStore:
 
     def end_waits(self) -> None:
         """Let every present and future wait return ``None`` at once."""
+        if self._ends_at is None:
+            self._ends_at = anyio.current_time() + _LAST_PATIENCE
         self._wakeups.end()
 
     async def copy_to(self, file: Path, progress: Progress) -> None:

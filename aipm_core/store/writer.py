@@ -12,17 +12,18 @@ import fcntl
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from aipm_core.store.port import Row, Tx, Unit
+from aipm_core.store.troubles import told_apart
 
 logger = logging.getLogger(__name__)
 _LARGEST_BATCH = 512
+_FAREWELL = 2.0  # seconds
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.002, 0.1  # seconds until a busy process is woken again
 
 
@@ -91,10 +92,10 @@ class Writer:
         return await job.answer
 
     def close(self) -> None:
-        """Finish what is queued and end the thread."""
+        """Finish what is queued and end the thread, unless another process holds it up."""
         self._closed = True
         self._jobs.put(None)
-        self._thread.join()
+        self._thread.join(_FAREWELL)
 
     def _work(self) -> None:
         with self._lock.open("ab") as lock:
@@ -105,7 +106,7 @@ class Writer:
                     self._commit(batch)
                 except Exception as error:  # noqa: BLE001 - every caller must get an answer
                     for job in batch:
-                        job.error, job.topics = error, set()
+                        job.error, job.topics = told_apart(error), set()
                 finally:
                     fcntl.flock(lock, fcntl.LOCK_UN)
                 self._answer(batch)
@@ -140,7 +141,8 @@ class Writer:
         try:
             self._connection.execute("begin immediate")
             for job in batch:
-                _run(self._connection, job)
+                if not job.answer.cancelled():  # nobody is told of it, so it must not happen
+                    _run(self._connection, job)
             self._connection.execute("commit")
         finally:
             if self._connection.in_transaction:
@@ -173,9 +175,11 @@ def _run(connection: sqlite3.Connection, job: _Job) -> None:
     try:
         job.result = drive(job.unit, transaction)
         job.topics = transaction.topics
-    except Exception as error:  # noqa: BLE001 - goes to the caller
+    except Exception as error:
+        if not connection.in_transaction:  # SQLite took back everything, of the others too
+            raise
         connection.execute("rollback to unit")
-        job.error = error
+        job.error = told_apart(error)
     connection.execute("release unit")
 
 
@@ -188,11 +192,3 @@ def drive(unit: Unit[Any], transaction: Tx) -> Any:  # noqa: ANN401
         return done.value
     work.close()
     raise RuntimeError("a write unit may await its transaction and nothing else")
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of the data directory, waiting for other processes."""
-    with path.open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

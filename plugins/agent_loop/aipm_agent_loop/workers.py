@@ -51,7 +51,7 @@ class Workers:
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
         """Work while the runtime lives; in the end close what is under way."""
-        async with background(agent_loop=self._supervise(), agent_leases=self._renew()):
+        async with background(agent_loop=self._supervise, agent_leases=self._renew):
             yield
         for task in self._tasks:
             task.cancel()

@@ -72,7 +72,7 @@ class Watch:
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
         """End what is due while the runtime lives."""
-        async with background(conversations_upkeep=self._upkeep()):
+        async with background(conversations_upkeep=self._upkeep):
             yield
 
     async def _upkeep(self) -> None:

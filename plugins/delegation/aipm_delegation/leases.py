@@ -51,7 +51,7 @@ class Leases:
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
         """Watch over the leases while the runtime lives."""
-        async with background(delegation_leases=self._upkeep()):
+        async with background(delegation_leases=self._upkeep):
             yield
 
     async def _upkeep(self) -> None:

@@ -118,7 +118,7 @@ class History:
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
         """Let the index follow the messages while the runtime lives."""
-        async with background(chat_search=self._follow()):
+        async with background(chat_search=self._follow):
             yield
 
     async def _follow(self) -> None:

@@ -55,7 +55,7 @@ class Projection:
         self._threads = ThreadPoolExecutor(2, "aipm-chat")
         try:
             await self._tidy()
-            async with background(chat_files=self._upkeep()):
+            async with background(chat_files=self._upkeep):
                 yield
             await self._tidy()
         finally:

@@ -26,7 +26,7 @@ class Sweeper:
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
         """Sweep now and then while the runtime lives."""
-        async with background(notifications_sweeper=self._work()):
+        async with background(notifications_sweeper=self._work):
             yield
 
     async def sweep(self) -> int:

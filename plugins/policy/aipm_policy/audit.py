@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
@@ -83,7 +84,7 @@ class AuditTrail:
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
         """Write the backlog while the runtime lives, and the rest of it in the end."""
-        async with background(policy_audit=self._upkeep()):
+        async with background(policy_audit=self._upkeep):
             yield
         await self._flush()
 
@@ -102,7 +103,12 @@ class AuditTrail:
             for entry in entries:
                 await self.record(tx, entry)
 
-        await self._ctx.store.write(append)
+        try:
+            # Upkeep that is cancelled here must neither drop the entries nor write them twice.
+            await asyncio.shield(self._ctx.store.write(append))
+        except Exception:
+            self._backlog = [*entries, *self._backlog]
+            raise
 
     async def due(self) -> bool:
         """Say whether the oldest entry is older than the settings say."""

@@ -92,7 +92,7 @@ class Policy(Plugin[PolicyConfig]):
 
     @asynccontextmanager
     async def _upkeep(self) -> AsyncGenerator[None]:
-        async with background(policy_upkeep=self._sweep()):
+        async with background(policy_upkeep=self._sweep):
             yield
 
     async def _sweep(self) -> None:

@@ -143,7 +143,7 @@ class Desk:
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
         """Write touches and end expired sessions while the runtime lives."""
-        async with background(sessions_upkeep=self._upkeep()):
+        async with background(sessions_upkeep=self._upkeep):
             yield
         await self._flush()
 

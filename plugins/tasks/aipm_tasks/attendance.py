@@ -41,7 +41,7 @@ class Attendance:
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
         """Free the tasks of silent sessions while the runtime lives."""
-        async with background(task_leases=self._work()):
+        async with background(task_leases=self._work):
             yield
 
     async def _work(self) -> None:

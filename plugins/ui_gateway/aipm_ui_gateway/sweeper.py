@@ -22,7 +22,7 @@ class Sweeper:
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
         """Sweep while the runtime lives."""
-        async with background(ui_sweeper=self._keep_sweeping()):
+        async with background(ui_sweeper=self._keep_sweeping):
             yield
 
     async def _keep_sweeping(self) -> None:
