@@ -27,6 +27,7 @@ bench: $(STAMP)  ## measure, and print ratios
 docs: $(STAMP)  ## write the pages that are made from the code
 	$(BIN)/python tools/hooks_page.py
 	$(BIN)/python tools/public_api.py
+	$(BIN)/python -m tools.reference
 
 clean:
 	rm -rf $(VENV)

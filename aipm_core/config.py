@@ -28,13 +28,21 @@ class ServerSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     host: str = "127.0.0.1"
+    """Where to listen; beyond loopback, ``behind_tls_proxy`` and ``allowed_hosts`` are needed."""
     port: int = Field(default=8137, ge=0, le=65535)
+    """The port; 0 takes any that is free."""
     allowed_hosts: tuple[str, ...] = ()
+    """More ``Host`` headers to answer for; loopback names are known already."""
     allowed_origins: tuple[str, ...] = ()
+    """Web pages that may talk to the server, as ``https://host:port``."""
     behind_tls_proxy: bool = False
+    """Your word that a proxy in front speaks TLS."""
     max_connections: int = Field(default=2000, ge=1)
+    """Connections and requests at once; more are told to come back (503)."""
     max_calls_per_second: float = Field(default=0, ge=0)
+    """Calls one session may make; 0 is no limit."""
     ping_seconds: float = Field(default=20, gt=0)
+    """How often WebSockets are asked whether they are still there."""
 
 
 class StoreSettings(BaseModel):
@@ -43,6 +51,7 @@ class StoreSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     url: str = "sqlite"
+    """``sqlite``: one file in ``data_dir``."""
 
 
 class LogSettings(BaseModel):
@@ -51,7 +60,9 @@ class LogSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     level: Level = "warning"
+    """The least that is told."""
     format: Form = "text"
+    """Lines for people, or JSON lines for machines."""
 
 
 class TelemetrySettings(BaseModel):
@@ -60,6 +71,7 @@ class TelemetrySettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     enabled: bool = False
+    """One span a call; needs ``pip install 'aipm-runtime[otel]'``."""
 
 
 class PluginSettings(BaseModel):
@@ -68,7 +80,9 @@ class PluginSettings(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     enabled: bool | None = None
+    """On or off. Left out: on for aipm's own plugins, and for others that have a table."""
     optional: bool = False
+    """Start without the plugin if it is broken, instead of not starting."""
 
     def own(self) -> Mapping[str, Any]:
         """Return the keys that belong to the plugin."""
@@ -81,7 +95,9 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     data_dir: Path = Path(".aipm-data")
+    """Where the database lives, private to you; relative to the settings file."""
     locale: Locale = "ja"
+    """The language of the texts agents read."""
     server: ServerSettings = ServerSettings()
     store: StoreSettings = StoreSettings()
     log: LogSettings = LogSettings()

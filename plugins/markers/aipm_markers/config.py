@@ -16,3 +16,4 @@ class MarkersConfig(PluginConfig):
     """More command words: ``commands = { "新規" = "request_task", "todo" = "request_task" }``."""
 
     commands: dict[Word, Action] = Field(default_factory=dict)
+    """More words: ``{ "new" = "request_task" }`` makes ``@@new:`` a marker."""

@@ -8,7 +8,7 @@ from aipm_core import PluginConfig
 
 
 class McpConfig(PluginConfig):
-    """``[plugins.mcp_transport]``."""
+    """How a waiting call stays in touch."""
 
     progress_seconds: float = Field(default=5.0, gt=0, le=30)
     """How often a waiting call tells a client that asked for it that it is still alive."""

@@ -11,4 +11,6 @@ class NotificationsConfig(PluginConfig):
     """How long notifications are kept."""
 
     ttl_hours: float = Field(default=168, gt=0)
+    """Unread ones expire after this."""
     keep_days: float = Field(default=30, gt=0)
+    """Read ones are deleted after this."""

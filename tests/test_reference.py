@@ -1,0 +1,68 @@
+"""docs/reference/ is made from the code and says what the code says."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from aipm_core.plugins import discovery
+from tools.reference import errors, sightings, tools
+from tools.reference.__main__ import PAGES, WRITERS
+from tools.reference.settings import meanings_of
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+def test_the_pages_are_up_to_date() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.reference", "--check"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(file.name for file in PAGES.iterdir()) == sorted(WRITERS)
+
+
+def test_every_tool_that_a_plugin_offers_has_a_section() -> None:
+    page = (PAGES / "tools.md").read_text(encoding="utf-8")
+    for found in discovery.installed():
+        if found.first_party:
+            for name in found.load().offers:
+                assert f"\n### {name}\n" in page
+
+
+def test_a_setting_without_a_meaning_stops_the_page() -> None:
+    class Silent(BaseModel):
+        """Says nothing."""
+
+        told: int = 1
+        """This is told."""
+        untold: int = 2
+
+    with pytest.raises(SystemExit, match="say below 'untold' what it means"):
+        meanings_of(Silent)
+
+
+def test_a_code_that_is_not_written_out_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sightings, "COMPUTED", {})
+    sightings.routines.cache_clear()
+    with pytest.raises(SystemExit, match="name the codes of"):
+        sightings.sightings()
+    sightings.routines.cache_clear()
+
+
+def test_a_text_that_nothing_refuses_with_stops_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "_NOT_CODES", {})
+    with pytest.raises(SystemExit, match=r"aipm_ui_gateway: .*errors\.resync_required"):
+        errors.write()
+
+
+def test_codes_a_tool_can_reach_are_listed_with_it() -> None:
+    page = tools.write()
+    section = page.partition("### respond_chat\n")[2].partition("\n### ")[0]
+    for code in ("message_not_found", "nothing_to_answer", "content_too_long", "chat_file_unsafe"):
+        assert f"`{code}`" in section
+    assert "conversation_not_found" not in section
