@@ -9,7 +9,9 @@ import benchmarks
 
 def main() -> None:
     """Run the named modules, or all of them."""
-    names = sys.argv[1:] or sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__))
+    names = sys.argv[1:] or sorted(
+        m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.ispkg
+    )
     for name in names:
         module = import_module(f"benchmarks.{name}")
         if hasattr(module, "run"):

@@ -38,7 +38,7 @@ class Exchange:
         self._worker: asyncio.Task[Any] | None = None
         self._ending: Ending | None = None
         self._streaming = False
-        self._writing = asyncio.Lock()
+        self._writing: asyncio.Lock | None = None
 
     async def attend(
         self, work: Awaitable[T], beat: Callable[[], Awaitable[None]], seconds: float
@@ -102,6 +102,8 @@ class Exchange:
                     return
 
     async def _stream(self, chunk: bytes) -> None:
+        if self._writing is None:
+            self._writing = asyncio.Lock()
         async with self._writing:
             if not self._streaming:
                 start = {"type": "http.response.start", "status": 200, "headers": list(_EVENTS)}

@@ -6,9 +6,6 @@ does; here it is a function call. Both eras, with or without a legacy session, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import orjson
@@ -51,8 +48,7 @@ class FastLane:
         """Run the call and respond."""
         exchange = Exchange(receive, send)
         try:
-            with self._known(head.session, call.id, exchange):
-                reply = await self._run(call, head, exchange)
+            reply = await self._run(call, head, exchange)
         except Ended as ended:
             if ended.why == "cancelled":
                 gone = error_of(REQUEST_CANCELLED, "Request cancelled")
@@ -63,11 +59,26 @@ class FastLane:
         await exchange.finish(status, response(call.id, told))
 
     async def _run(self, call: PlainCall, head: Head, exchange: Exchange) -> Reply:
-        run = partial(self._calls.run, call.name, call.arguments, head.credential)
+        """Run the call, open to cancellation by whoever holds the same session."""
+        session = head.session
+        if session is None:
+            return await self._attended(call, head, exchange)
+        key = (session, call.id)
+        self._open[key] = exchange
+        try:
+            return await self._attended(call, head, exchange)
+        finally:
+            if self._open.get(key) is exchange:
+                del self._open[key]
+
+    async def _attended(self, call: PlainCall, head: Head, exchange: Exchange) -> Reply:
+        run, credential = self._calls.run, head.credential
         if call.token is None:
-            return await exchange.attend(run(), exchange.ping, _PING_SECONDS)
+            work = run(call.name, call.arguments, credential)
+            return await exchange.attend(work, exchange.ping, _PING_SECONDS)
         report = ProgressReport(call.token, exchange.notify)
-        return await exchange.attend(run(report.report), report.beat, self._progress_seconds)
+        work = run(call.name, call.arguments, credential, report.report)
+        return await exchange.attend(work, report.beat, self._progress_seconds)
 
     def cancel(self, session: str | None, request: Json) -> None:
         """End a call that its own client called off; ids mean nothing between clients."""
@@ -75,15 +86,3 @@ class FastLane:
             exchange = self._open.get((session, request))
             if exchange is not None:
                 exchange.end("cancelled")
-
-    @contextmanager
-    def _known(self, session: str | None, id: RequestId, exchange: Exchange) -> Iterator[None]:  # noqa: A002
-        if session is None:
-            yield
-            return
-        self._open[session, id] = exchange
-        try:
-            yield
-        finally:
-            if self._open.get((session, id)) is exchange:
-                del self._open[session, id]

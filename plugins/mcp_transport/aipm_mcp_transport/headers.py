@@ -41,11 +41,6 @@ class Head:
         return None if value is None else value.decode("latin-1")
 
     @property
-    def version(self) -> str | None:
-        """The protocol revision the message claims."""
-        return self.text(b"mcp-protocol-version")
-
-    @property
     def session(self) -> str | None:
         """The legacy session."""
         return self.text(b"mcp-session-id")
@@ -53,25 +48,38 @@ class Head:
     @property
     def credential(self) -> str | None:
         """The session token of a bearer header."""
-        scheme, _, token = (self.text(b"authorization") or "").partition(" ")
+        value = self.text(b"authorization")
+        if value is None:
+            return None
+        scheme, _, token = value.partition(" ")
         return credential_of(token) if scheme.lower() == "bearer" else None
 
     @property
     def is_json(self) -> bool:
         """Whether the body is declared to be JSON."""
-        return _media_types(self.fields.get(b"content-type", b"")) == ("application/json",)
+        return _is_json(self.fields.get(b"content-type", b""))
 
     @property
     def takes_streams(self) -> bool:
         """Whether the client takes both kinds of answer, as the protocol asks it to."""
-        accepted = _media_types(self.fields.get(b"accept", b""))
-        return "*/*" in accepted or (
-            not {"application/json", "application/*"}.isdisjoint(accepted)
-            and not {"text/event-stream", "text/*"}.isdisjoint(accepted)
-        )
+        return _takes_streams(self.fields.get(b"accept", b""))
+
+
+# A client sends the same header with every message.
+@lru_cache(maxsize=64)
+def _is_json(value: bytes) -> bool:
+    return _media_types(value) == {"application/json"}
 
 
 @lru_cache(maxsize=64)
-def _media_types(value: bytes) -> tuple[str, ...]:
+def _takes_streams(value: bytes) -> bool:
+    accepted = _media_types(value)
+    return "*/*" in accepted or (
+        not accepted.isdisjoint({"application/json", "application/*"})
+        and not accepted.isdisjoint({"text/event-stream", "text/*"})
+    )
+
+
+def _media_types(value: bytes) -> set[str]:
     parts = value.decode("latin-1").lower().split(",")
-    return tuple(part.partition(";")[0].strip() for part in parts)
+    return {part.partition(";")[0].strip() for part in parts}

@@ -24,6 +24,8 @@ from aipm_mcp_transport.protocol import (
 
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
 _PARAMS = frozenset({"name", "arguments", "_meta"})
+_LEGACY = frozenset(version.encode() for version in LEGACY)
+_MODERN = {version.encode(): version for version in MODERN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +65,14 @@ def _is_request(message: Mapping[str, Json]) -> bool:
 
 
 def _fits_era(head: Head, name: str, meta: Mapping[str, Json], *, modern: bool) -> bool:
-    version = head.version
+    fields = head.fields
+    version = fields.get(b"mcp-protocol-version")
     if not modern:
-        return version is None or version in LEGACY
+        return version is None or version in _LEGACY
     return (
-        version in MODERN
-        and meta[VERSION_KEY] == version
-        and head.text(b"mcp-method") == "tools/call"
+        version in _MODERN
+        and meta[VERSION_KEY] == _MODERN[version]
+        and fields.get(b"mcp-method") == b"tools/call"
         and head.text(b"mcp-name") == name
         and _are_capabilities(meta.get(CAPABILITIES_KEY))
         and _is_client(meta.get(CLIENT_KEY, _NOBODY))
@@ -77,6 +80,7 @@ def _fits_era(head: Head, name: str, meta: Mapping[str, Json], *, modern: bool) 
 
 
 _NOBODY = {"name": "", "version": ""}
+_CLIENT = frozenset({"name", "version", "title"})
 
 
 def _are_capabilities(value: Json) -> bool:
@@ -86,7 +90,8 @@ def _are_capabilities(value: Json) -> bool:
 def _is_client(value: Json) -> bool:
     return (
         isinstance(value, dict)
-        and value.keys() <= {"name", "version", "title"}
-        and all(isinstance(item, str) for item in value.values())
-        and value.keys() >= {"name", "version"}
+        and isinstance(value.get("name"), str)
+        and isinstance(value.get("version"), str)
+        and (len(value) == len(_NOBODY) or isinstance(value.get("title"), str))
+        and value.keys() <= _CLIENT
     )
