@@ -23,6 +23,7 @@ COMPUTED: dict[tuple[str, str], tuple[str, ...]] = {
         "manager_required",
     ),
     ("aipm_core/context.py", "code"): (),
+    ("aipm_core/pipeline.py", "broken.code"): ("internal_error", "store_unavailable"),
     ("aipm_agent_loop/runs.py", "f'call_{code}'"): (
         "call_interrupted",
         "call_cancelled",
