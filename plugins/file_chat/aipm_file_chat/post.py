@@ -16,7 +16,7 @@ from aipm_file_chat.tables import OUTBOX, message_of
 _INSERT = (
     "insert into messages (id, project_id, sender_id, receiver_id, content, created_at, "
     "related_task_id, conversation_id, idempotency_key) values (?, ?, ?, ?, ?, ?, ?, ?, ?) "
-    "returning seq"
+    "returning *"
 )
 
 
@@ -66,23 +66,13 @@ class Post:
             earlier = await self._earlier(tx, project_id, sender_id, idempotency_key)
             if earlier is not None:
                 return self._same(earlier, receiver_id, content, related_task_id)
-        message_id, now = self._new_id(), self._ctx.now()
         row = await tx.one(
             _INSERT,
-            *(message_id, project_id, sender_id, receiver_id, content, now),
+            *(self._new_id(), project_id, sender_id, receiver_id, content, self._ctx.now()),
             *(related_task_id, conversation_id, idempotency_key),
         )
-        message = Message(
-            seq=row["seq"] if row else 0,
-            id=message_id,
-            project_id=project_id,
-            sender_id=sender_id,
-            receiver_id=receiver_id,
-            content=content,
-            created_at=now,
-            related_task_id=related_task_id,
-            conversation_id=conversation_id,
-        )
+        assert row is not None  # noqa: S101 - an insert returns its row
+        message = message_of(row)
         await self._announce(tx, message)
         return message
 
