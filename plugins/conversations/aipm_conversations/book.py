@@ -16,8 +16,7 @@ SYSTEM = "system"
 class Book:
     """Every change of a conversation, each inside its caller's transaction.
 
-    A call can outlive its session: the process was killed, its session ended, its last call is
-    still on the way. Such a call takes nothing from the session that comes after.
+    The last wait of a session that has ended takes nothing from the one that comes after.
     """
 
     def __init__(
@@ -42,7 +41,7 @@ class Book:
             *(origin.task_id, origin.delegation_id, self._ctx.now()),
             self._ctx.clock() + self._ctx.config.pending_seconds,
         )
-        for side, attending in ((me, await self._present(tx, session)), (participant_id, None)):
+        for side, attending in ((me, session.id), (participant_id, None)):
             await tx.run(
                 "insert into conversation_sides (conversation_id, agent_id, project_id, "
                 "session_id) values (?, ?, ?, ?)",
@@ -58,7 +57,7 @@ class Book:
         current = await self._archive.find(tx, conversation.id)
         if current is None or self._archive.is_over(current):
             return False
-        if await self._present(tx, session) is None:
+        if await self._desk.find(tx, session.id) is None:
             return False
         took = await tx.run(
             "update conversation_sides set session_id = ? "
@@ -76,7 +75,7 @@ class Book:
         await tx.run(
             "update conversation_sides set session_id = ? "
             "where conversation_id = ? and agent_id = ?",
-            *(await self._present(tx, session), conversation.id, session.agent_id),
+            *(session.id, conversation.id, session.agent_id),
         )
         if session.agent_id == conversation.participant_id:
             await self._activate(tx, conversation.id)
@@ -119,7 +118,7 @@ class Book:
 
     async def hear(self, tx: Tx, conversation_id: str, session: Session) -> bool:
         """Note that a session's side knows of the end; ``False`` if it knew, or nobody listens."""
-        if await self._present(tx, session) is None:
+        if await self._desk.find(tx, session.id) is None:
             return False
         return await self._tell(tx, conversation_id, session.agent_id)
 
@@ -130,9 +129,6 @@ class Book:
             *(self._ctx.now(), conversation_id, agent_id),
         )
         return bool(changed)
-
-    async def _present(self, tx: Tx, session: Session) -> str | None:
-        return session.id if await self._desk.find(tx, session.id) else None
 
     async def _changed(self, tx: Tx, conversation_id: str) -> Conversation:
         found = await self._archive.find(tx, conversation_id)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 from aipm_file_chat.api import Chat
+from aipm_sessions.api import SessionDesk
 from pydantic import Field
 
 from aipm_conversations.api import Conversation
@@ -45,9 +46,15 @@ class Talk:
     """Starts, carries on and ends conversations. Every call is one transaction."""
 
     def __init__(
-        self, ctx: PluginContext[ConversationsConfig], archive: Archive, book: Book, chat: Chat
+        self,
+        ctx: PluginContext[ConversationsConfig],
+        archive: Archive,
+        book: Book,
+        chat: Chat,
+        desk: SessionDesk,
     ) -> None:
         self._ctx = ctx
+        self._desk = desk
         self._archive = archive
         self._book = book
         self._chat = chat
@@ -63,7 +70,7 @@ class Talk:
             message_id = await self._utter(tx, me, made, args.initial_message)
             return self._told(made, message_id)
 
-        return await self._write(start)
+        return await self._write(me, start)
 
     async def send_conversation_message(self, call: Call, args: Say) -> Json:
         """Say something in a conversation."""
@@ -80,7 +87,7 @@ class Talk:
                 moved = await self._book.end(tx, moved, "max_turns", by=SYSTEM, told=me.agent_id)
             return self._told(moved, message_id)
 
-        return await self._write(send)
+        return await self._write(me, send)
 
     async def respond_conversation_message(self, call: Call, args: Say) -> Json:
         """Answer in a conversation."""
@@ -103,10 +110,14 @@ class Talk:
             ended = await self._book.end(tx, conversation, "end", by=me.agent_id, told=me.agent_id)
             return self._told(ended, message_id)
 
-        return await self._write(end)
+        return await self._write(me, end)
 
-    async def _write(self, unit: Callable[[Tx], Coroutine[Any, Any, Json]]) -> Json:
-        result = await self._ctx.store.write(unit)
+    async def _write(self, me: Session, unit: Callable[[Tx], Coroutine[Any, Any, Json]]) -> Json:
+        async def guarded(tx: Tx) -> Json:
+            await self._desk.check_open(tx, me)
+            return await unit(tx)
+
+        result = await self._ctx.store.write(guarded)
         await self._chat.write_out()
         return result
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from aipm_file_chat.api import Chat
-from aipm_sessions.api import Need
+from aipm_sessions.api import Need, SessionDesk
 
 from aipm_conversations.api import Conversation, topic
 from aipm_conversations.archive import Archive
@@ -35,8 +35,10 @@ class Requests:
         archive: Archive,
         book: Book,
         chat: Chat,
+        desk: SessionDesk,
     ) -> None:
         self._ctx = ctx
+        self._desk = desk
         self._archive = archive
         self._book = book
         self._chat = chat
@@ -77,6 +79,7 @@ class Requests:
     async def fields(self, tx: Tx, session: Session) -> Mapping[str, Json]:
         """Note that the agent reads its messages; nothing is added to the reply."""
         me = session.agent_id
+        await self._desk.check_open(tx, session)
         for offered in await self._archive.offered_to(tx, session.project_id, me):
             if offered.state == "pending" and me == offered.participant_id:
                 await self._book.attend(tx, offered, session)

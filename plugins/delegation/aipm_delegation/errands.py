@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from aipm_sessions.api import Directory
+from aipm_sessions.api import Directory, SessionDesk
 from aipm_tasks.api import TaskDesk
 from pydantic import Field
 
@@ -42,12 +42,14 @@ class Errands:
         self,
         ctx: PluginContext[DelegationConfig],
         ledger: Ledger,
+        desk: SessionDesk,
         directory: Directory,
         tasks: TaskDesk | None,
         notice: Notice,
     ) -> None:
         self._ctx = ctx
         self._ledger = ledger
+        self._desk = desk
         self._directory = directory
         self._tasks = tasks
         self._notice = notice
@@ -57,6 +59,7 @@ class Errands:
         me = call.caller
 
         async def delegate(tx: Tx) -> str:
+            await self._desk.check_open(tx, me)
             await self._check_target(tx, me, args.target_agent_id)
             self._check_text(args.purpose)
             if args.context is not None and len(args.context) > LONGEST:

@@ -62,29 +62,30 @@ class Outcome:
     async def get_task_conversations(self, call: Call, args: Wait) -> Json:
         """Return the delegations and conversations of this task."""
         me = call.caller
+        task = await self._tasks.of_session(self._ctx.store, me.id) if self._tasks else None
+        task_id = task.id if task else None  # a session that falls silent while it waits loses it
 
         async def look() -> _State | None:
-            state = await self._state(me)
+            state = await self._state(me, task_id)
             return state if state.finished or await self._interrupted(me) else None
 
         who = (me.project_id, me.agent_id)
         topics = (topic(*who), conversation_topic(*who), inbox_topic(*who))
         found = await self._ctx.store.wait_until(topics, look, args.wait_seconds)
         self._desk.seen(me.id)  # it was there all the time
-        return await self._shown(found or await self._state(me))
+        return await self._shown(found or await self._state(me, task_id))
 
     async def _interrupted(self, me: Session) -> bool:
         return self._inbox is not None and await self._inbox.interrupted(self._ctx.store, me)
 
-    async def _state(self, me: Session) -> _State:
+    async def _state(self, me: Session, task_id: str | None) -> _State:
         db = self._ctx.store
-        task = await self._tasks.of_session(db, me.id) if self._tasks else None
-        delegations = await self._ledger.of_task(db, task.id if task else None, me.id)
+        delegations = await self._ledger.of_task(db, task_id, me.id)
         conversations: list[Conversation] = []
         if self._conversations is not None:
             for delegation in delegations:
                 conversations += await self._conversations.of_delegation(db, delegation.id)
-        return _State(task.id if task else None, delegations, conversations)
+        return _State(task_id, delegations, conversations)
 
     async def _shown(self, state: _State) -> Json:
         db, pending = self._ctx.store, "" if state.finished else "_pending"

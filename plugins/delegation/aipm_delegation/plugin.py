@@ -47,7 +47,7 @@ class Delegation(Plugin[DelegationConfig]):
         inbox, ledger = find(INBOX), Ledger(ctx)
         notice = Notice(ctx, inbox)
         self._separation = Separation(ctx)
-        self._errands = Errands(ctx, ledger, use(DIRECTORY), tasks, notice)
+        self._errands = Errands(ctx, ledger, use(SESSION_DESK), use(DIRECTORY), tasks, notice)
         self._outcome = Outcome(ctx, ledger, use(SESSION_DESK), tasks, conversations, chat, inbox)
         self._leases = Leases(ctx, ledger, use(SESSION_DESK), notice)
         errand = Errand(ctx, ledger, use(SESSION_DESK), conversations, chat)

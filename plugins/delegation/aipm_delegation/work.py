@@ -73,8 +73,7 @@ class Errand:
     async def fields(self, tx: Tx, session: Session) -> Mapping[str, Json]:
         """Hand out what waits, in the transaction that reads the messages."""
         shown: list[Json] = []
-        if await self._desk.find(tx, session.id) is None:
-            return {"pending_delegations": shown}  # the last call of a session that has ended
+        await self._desk.check_open(tx, session)
         for delegation in await self._ledger.pending(tx, session):
             await self._ledger.take(tx, delegation, session)
             shown.append({**_shown(delegation), **await self._earlier(tx, delegation)})

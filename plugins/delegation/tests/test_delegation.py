@@ -385,6 +385,25 @@ async def test_nothing_delegated_is_nothing_to_wait_for(tmp_path: Path) -> None:
         assert (refused.code, refused.status) == ("task_session_required", 403)
 
 
+async def test_a_call_that_outlives_its_session_does_nothing(tmp_path: Path) -> None:
+    """The process was killed, its session ended, and its last call arrives after that."""
+    async with agents(tmp_path) as (made, task, chat):
+        await delegate(task)
+        calls: tuple[tuple[Caller, str, dict[str, Any]], ...] = (
+            (task, "delegate_to_chat_session", {"target_agent_id": "bob", "purpose": "again"}),
+            (chat, "get_pending_messages", {}),
+            (chat, "start_conversation", {"participant_agent_id": "bob", "initial_message": "a"}),
+        )
+        await task.ends()
+        await chat.ends()
+        before = await made.dump()
+        for caller, tool, arguments in calls:
+            reply = await made.aipm.call(tool, caller.session, **arguments)
+            assert reply.error is not None
+            assert (reply.error.code, reply.error.status) == ("session_invalid", 401)
+        assert await made.dump() == before
+
+
 async def test_texts_exist_in_both_languages() -> None:
     from aipm_core.texts import Texts
 

@@ -117,6 +117,14 @@ class SessionDesk(Protocol):
         """List sessions that have not ended, newest first, of one project or agent if named."""
         ...
 
+    async def check_open(self, tx: Tx, session: Session) -> None:
+        """Raise ``SessionInvalid`` if a session has ended since its call began.
+
+        A call can outlive its session: the process was killed and its session ended, while its
+        last call was still on the way. What it would do may have been done again by then.
+        """
+        ...
+
     def seen(self, session_id: str) -> None:
         """Note that a session is alive, as every call of it does."""
         ...

@@ -136,6 +136,11 @@ class Desk:
         )
         return [self._info(row) for row in rows if not self._expired(row)]
 
+    async def check_open(self, tx: Tx, session: Session) -> None:
+        """Raise ``SessionInvalid`` if a session has ended since its call began."""
+        if await self.find(tx, session.id) is None:
+            raise SessionInvalid(self._ctx.texts("errors.session_invalid"))
+
     def seen(self, session_id: str) -> None:
         """Note that a session is alive."""
         self._touched[session_id] = self._ctx.clock()
