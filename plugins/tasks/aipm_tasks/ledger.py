@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import fields
 
 from aipm_sessions.api import SESSION_DESK
 
@@ -21,7 +21,7 @@ def task_of(row: Row) -> Task:
 
 def shown(task: Task) -> dict[str, Json]:
     """Return a task as it is shown everywhere."""
-    return asdict(task)
+    return {name: getattr(task, name) for name in _COLUMNS}
 
 
 def agent_topic(project_id: str, agent_id: str) -> str:
