@@ -26,8 +26,8 @@ from aipm_core import (
 )
 from aipm_core.testing import TASK, TestRuntime, running
 
-CALLS = 300
-ROUNDS = 150
+CALLS = 100  # short rounds, so that some of them are undisturbed
+ROUNDS = 400
 MANY = 1_000_000
 INTERRUPTS = 200
 ELSEWHERE = """
