@@ -28,6 +28,8 @@ docs: $(STAMP)  ## write the pages that are made from the code
 	$(BIN)/python tools/hooks_page.py
 	$(BIN)/python tools/public_api.py
 	$(BIN)/python -m tools.reference
+	$(BIN)/python tools/road_picture.py
+	$(BIN)/python tools/demo_picture.py
 
 clean:
 	rm -rf $(VENV)

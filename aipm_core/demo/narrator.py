@@ -8,11 +8,12 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.live import Live
+    from rich.text import Text
 
 _REMEMBERED = 14
 
@@ -53,6 +54,23 @@ class JsonNarrator:
         """Say nothing: machines get the steps."""
 
 
+def heading(act: str) -> Text:
+    """Show that an act begins."""
+    from rich.text import Text
+
+    return Text(f"── {act} ", style="bold cyan")
+
+
+def line(step: Step) -> Text:
+    """Show one step on a line of its own."""
+    from rich.text import Text
+
+    told = Text.assemble((f"{step.who:>10}  ", "bold green"), step.text)
+    if step.detail:
+        told.append(f"  {step.detail}", style="dim")
+    return told
+
+
 class PanelNarrator:
     """A live panel: who does what, and what happened last. Without a terminal, plain lines."""
 
@@ -83,9 +101,9 @@ class PanelNarrator:
             return
         if not self._steps or self._steps[-1].act != step.act:
             self._live.console.print()
-            self._live.console.print(f"── {step.act} ", style="bold cyan")
+            self._live.console.print(heading(step.act))
         self._steps.append(step)
-        self._live.console.print(self._line(step))
+        self._live.console.print(line(step))
         self._live.update(self._panel())
 
     def state(self, who: str, doing: str) -> None:
@@ -93,14 +111,6 @@ class PanelNarrator:
         self._doing[who] = doing
         if self._live is not None:
             self._live.update(self._panel())
-
-    def _line(self, step: Step) -> Any:  # noqa: ANN401
-        from rich.text import Text
-
-        line = Text.assemble((f"{step.who:>10}  ", "bold green"), step.text)
-        if step.detail:
-            line.append(f"  {step.detail}", style="dim")
-        return line
 
     def _panel(self) -> Group:
         from rich import box
