@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test check test-long bench docs clean
+.PHONY: run test check test-long bench docs site clean
 
 run: $(STAMP)  ## set up everything and start the server with a demo project
 	$(BIN)/python -m aipm_core.cli.first_run
@@ -30,6 +30,11 @@ docs: $(STAMP)  ## write the pages that are made from the code
 	$(BIN)/python -m tools.reference
 	$(BIN)/python tools/road_picture.py
 	$(BIN)/python tools/demo_picture.py
+
+site: $(STAMP) docs  ## build the documentation into build/site
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python tools/site.py
+	$(BIN)/zensical build --clean
 
 clean:
 	rm -rf $(VENV)

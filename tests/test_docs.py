@@ -15,6 +15,7 @@ from aipm_core import config
 from aipm_core.cli.root import app
 from aipm_core.plugins import discovery
 from aipm_core.testkit import Install
+from tools.site import prepare
 
 REPOSITORY = Path(__file__).parent.parent
 PAGES = sorted(
@@ -165,3 +166,40 @@ def test_no_page_names_a_machine() -> None:
     for page in [*PAGES, *(REPOSITORY / "docs").glob("*.svg")]:
         text = page.read_text(encoding="utf-8")
         assert not re.search(r"/(work|home|root|Users)/|pypi\.|localhost:\d", text), page
+
+
+def test_the_site_has_every_page() -> None:
+    def leaves(nav: object) -> Iterator[str]:
+        if isinstance(nav, str):
+            yield nav
+        else:
+            for part in nav.values() if isinstance(nav, dict) else nav:  # type: ignore[attr-defined]
+                yield from leaves(part)
+
+    site = tomllib.loads((REPOSITORY / "zensical.toml").read_text(encoding="utf-8"))
+    docs = REPOSITORY / "docs"
+    pages = {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")}
+    assert set(leaves(site["project"]["nav"])) == pages
+
+
+def test_links_to_source_become_paths_on_the_site(tmp_path: Path) -> None:
+    prepare(tmp_path / "pages")
+    page = (tmp_path / "pages/hooks.md").read_text(encoding="utf-8")
+    assert "](../plugins/" not in page
+    assert "(`plugins/tasks/aipm_tasks/plugin.py`)" in page
+    assert "](plugin-tutorial.md#1-the-first-tool)" in page
+    assert (tmp_path / "pages/demo.svg").is_file()
+
+
+def test_both_readmes_point_to_the_same_things() -> None:
+    def links(file: str) -> list[str]:
+        text = (REPOSITORY / file).read_text(encoding="utf-8")
+        found = re.findall(r"\]\(([^)]+)\)", text)
+        return [link for link in found if not link.startswith("README")]
+
+    assert links("README.md") == links("README.ja.md")
+    typed = [
+        [words[:3] for words in commands(REPOSITORY / file)]
+        for file in ("README.md", "README.ja.md")
+    ]
+    assert typed[0] == typed[1]
