@@ -203,3 +203,9 @@ def test_both_readmes_point_to_the_same_things() -> None:
         for file in ("README.md", "README.ja.md")
     ]
     assert typed[0] == typed[1]
+
+
+def test_the_changelog_knows_this_version() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    changelog = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## {project['project']['version']}\n" in changelog
