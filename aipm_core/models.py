@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+from aipm_core.elicitation import Elicit, Question
 from aipm_core.errors import CallError
 
 Json: TypeAlias = Any
@@ -39,7 +40,7 @@ class Request:
     the process that has already established who is calling; no transport may fill it from the wire.
     The same holds for ``audience``: tools made for user interfaces do not exist for agents.
     ``call_id`` is the caller's own name for the call, ``started`` is awaited once, when every check
-    has passed and the tool is about to run.
+    has passed and the tool is about to run. ``elicit`` asks the person at the caller's end.
     """
 
     tool: str
@@ -50,6 +51,7 @@ class Request:
     audience: Audience = "agent"
     call_id: str | None = None
     started: Callable[[], Awaitable[None]] | None = None
+    elicit: Elicit | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +68,14 @@ class Reply:
     """What goes back to the caller.
 
     ``fields`` stand beside the result on the wire; ``replaced`` is a text that stands instead of
-    everything else.
+    everything else. ``question`` is what a caller must answer before the call can go on.
     """
 
     result: Json = None
     error: Failure | None = None
     fields: Mapping[str, Json] = field(default_factory=dict[str, Json])
     replaced: str | None = None
+    question: Question | None = None
 
     @classmethod
     def failure(cls, error: CallError) -> Reply:
@@ -89,7 +92,9 @@ class Reply:
 
     @property
     def outcome(self) -> str:
-        """Say in one word how the call went: ``ok``, ``replaced`` or the code of the error."""
+        """Say in one word how the call went: ``ok``, ``replaced``, ``asked``, an error's code."""
+        if self.question is not None:
+            return "asked"
         if self.replaced is not None:
             return "replaced"
         return self.error.code if self.error else "ok"

@@ -16,6 +16,7 @@ from aipm_core.access import refusal_of
 from aipm_core.arguments import TOKEN, Parse
 from aipm_core.contributions import Authenticator, Authorizer, Gate, Owned, ResponseMiddleware
 from aipm_core.deadline import within
+from aipm_core.elicitation import InputRequired
 from aipm_core.errors import CallError, ReplyReplaced, SessionInvalid, StoreUnavailable
 from aipm_core.models import Json, Reply, Request, Session
 from aipm_core.texts import Texts
@@ -69,6 +70,9 @@ class Pipeline:
             reply = await self._answer(request, session, invalid)
         except ReplyReplaced as replaced:
             return Reply(replaced=replaced.text)
+        except InputRequired as required:
+            # No answer yet: what is told with answers waits for the call that brings one.
+            return Reply(question=required.question)
         except CallError as error:
             reply = Reply.failure(error)
         except _Broken as broken:
@@ -193,7 +197,7 @@ class Pipeline:
         step = owned.record
         try:
             changed = await self._ask(owned.plugin, step, step.apply(request, session, reply))
-        except (CallError, ReplyReplaced) as error:
+        except (CallError, ReplyReplaced, InputRequired) as error:
             problem = f"raised {error!r}, which only checks before the call may do"
             raise _Broken(_report(owned.plugin, step.name, problem)) from error
         if not isinstance(changed, Reply):
@@ -209,7 +213,7 @@ class Pipeline:
         """Await a plugin's function within its deadline; whatever else escapes it is its fault."""
         try:
             return await within(record.deadline, work)
-        except (CallError, ReplyReplaced):
+        except (CallError, ReplyReplaced, InputRequired):
             raise
         except TimeoutError:
             problem = f"did not finish within {record.deadline} s"
