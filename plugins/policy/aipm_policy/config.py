@@ -42,6 +42,8 @@ class PolicyConfig(PluginConfig):
     """How long people have to answer; then the call is denied."""
     check_seconds: float = Field(default=5, gt=0, le=60)
     """How long a policy of another plugin may think; then it denies."""
+    elicitation: bool = True
+    """Also ask the person at the agent\'s own client, where it can."""
     max_pending: int = Field(default=20, ge=1)
     """Questions one session may have open."""
     session_hours: float = Field(default=12, gt=0)

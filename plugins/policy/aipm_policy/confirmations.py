@@ -11,7 +11,7 @@ from aipm_ui_gateway.api import (
     tool_call_request,
 )
 
-from aipm_core import Call, CallError, PluginContext, Row, Tx, iso, new_id
+from aipm_core import Call, CallError, PluginContext, Row, Texts, Tx, iso, new_id
 from aipm_policy.api import Confirmation, ConfirmationObserver, Status, Verdict
 from aipm_policy.config import PolicyConfig
 from aipm_policy.digest import canonical, digest, shown
@@ -41,7 +41,7 @@ class Questions:
             return confirmation_of(open_one)
         await self._check_flood(tx, session.id)
         level = verdict.level or level_of(call.tool)
-        message = verdict.message or self._ctx.texts(f"warnings.{level}", tool=call.tool.name)
+        message = warning_of(self._ctx.texts, call, verdict)
         expires_at = self._ctx.clock() + self._ctx.config.confirmation_seconds
         row = await tx.one(
             "insert into confirmations (id, session_id, project_id, agent_id, tool, args, "
@@ -166,6 +166,12 @@ class Questions:
         )
         for row in rows:
             await self.resolve(tx, row["id"], "expired")
+
+
+def warning_of(texts: Texts, call: Call, verdict: Verdict) -> str:
+    """Say what a person should think about."""
+    level = verdict.level or level_of(call.tool)
+    return verdict.message or texts(f"warnings.{level}", tool=call.tool.name)
 
 
 def topic_of(confirmation_id: str) -> str:

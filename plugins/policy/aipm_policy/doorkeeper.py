@@ -10,11 +10,13 @@ from aipm_sessions.api import Directory
 
 from aipm_core import Call, CallError, PluginContext, Tx
 from aipm_policy.api import Confirmation, Decision, Policies, Verdict
-from aipm_policy.audit import AuditTrail, Entry, Outcome
+from aipm_policy.audit import AuditTrail, Outcome
 from aipm_policy.config import PolicyConfig
 from aipm_policy.confirmations import Questions, confirmation_of, topic_of
 from aipm_policy.digest import digest, shown
+from aipm_policy.elicitation import ClientQuestions
 from aipm_policy.engine import POLICY_ERROR
+from aipm_policy.entries import answered_entry, entry_of
 from aipm_policy.grants import Grants
 
 
@@ -33,6 +35,7 @@ class Doorkeeper:
         self._ctx = ctx
         self._policies = policies
         self._questions = questions
+        self._clients = ClientQuestions(ctx, questions)
         self._grants = grants
         self._audit = audit
         self._directory = directory
@@ -48,17 +51,17 @@ class Doorkeeper:
             await self._note_permission(call, verdict)
         elif verdict.decision is Decision.DENY:
             await self._deny(call, verdict)
-        elif not await self._granted(call, verdict):
+        elif self._clients.state_of(call) is not None or not await self._granted(call, verdict):
             await self._confirm(call, verdict)
 
     async def _note_permission(self, call: Call, verdict: Verdict) -> None:
         if verdict.rule == "default" and (call.session is None or call.tool.read_only):
             return
-        await self._audit.later(_entry(call, verdict, "allowed"))
+        await self._audit.later(entry_of(call, verdict, "allowed"))
 
     async def _deny(self, call: Call, verdict: Verdict) -> None:
         broken = verdict.rule.startswith(POLICY_ERROR)
-        await self._audit.write(_entry(call, verdict, POLICY_ERROR if broken else "denied"))
+        await self._audit.write(entry_of(call, verdict, POLICY_ERROR if broken else "denied"))
         key = "errors.policy_error" if broken else "errors.denied_by_policy"
         text = verdict.message or self._ctx.texts(key, tool=call.tool.name)
         raise CallError(text, code="denied_by_policy", status=403)
@@ -71,13 +74,13 @@ class Doorkeeper:
         if giver is None:
             return False
         await self._audit.write(
-            _entry(call, verdict, "allowed", human_decision="remembered", human_id=giver)
+            entry_of(call, verdict, "allowed", human_decision="remembered", human_id=giver)
         )
         return True
 
     async def _confirm(self, call: Call, verdict: Verdict) -> None:
         if not await self._anybody(call):
-            await self._audit.write(_entry(call, verdict, "no_confirmer"))
+            await self._audit.write(entry_of(call, verdict, "no_confirmer"))
             raise self._ctx.refuse("no_confirmer", 403, tool=call.tool.name)
         try:
             await self._ask_until_used(call, verdict)
@@ -90,14 +93,26 @@ class Doorkeeper:
     async def _ask_until_used(self, call: Call, verdict: Verdict) -> None:
         """Ask, again if somebody else used up or withdrew the shared question."""
         while True:
-            asked = await self._ctx.store.write(lambda tx: self._questions.ask(tx, call, verdict))
+            asked = await self._asked(call, verdict)
             if call.request.progress is not None:
                 await call.request.progress(0, None, self._ctx.texts("progress.waiting"))
-            answered = await self._answer_to(asked, call)
+            elsewhere = self._answer_to(asked, call)
+            answered = await self._clients.answer(call, verdict, asked, elsewhere)
             if answered.status in ("denied", "expired"):
                 await self._refuse(call, verdict, answered)
             if answered.status == "approved" and await self._use(call, verdict, answered):
                 return
+
+    async def _asked(self, call: Call, verdict: Verdict) -> Confirmation:
+        state = self._clients.state_of(call)
+        if state is None:
+            return await self._ctx.store.write(lambda tx: self._questions.ask(tx, call, verdict))
+        resumed = await self._clients.resumed(call, state)
+        if resumed is None:
+            other = replace(verdict, rule="the answer belongs to another call")
+            await self._audit.write(entry_of(call, other, "answer_refused"))
+            raise self._clients.not_found()
+        return resumed
 
     async def _anybody(self, call: Call) -> bool:
         if call.session is None:
@@ -136,14 +151,14 @@ class Doorkeeper:
         async def spend(tx: Tx) -> bool:
             if not await self._questions.spend(tx, answered.id, call):
                 return False
-            await self._audit.record(tx, _answered(call, verdict, answered, "allowed"))
+            await self._audit.record(tx, answered_entry(call, verdict, answered, "allowed"))
             return True
 
         return await self._ctx.store.write(spend)
 
     async def _refuse(self, call: Call, verdict: Verdict, answered: Confirmation) -> None:
         outcome: Outcome = "expired" if answered.status == "expired" else "denied"
-        await self._audit.write(_answered(call, verdict, answered, outcome))
+        await self._audit.write(answered_entry(call, verdict, answered, outcome))
         code = f"confirmation_{outcome}"
         if answered.reason:
             text = self._ctx.texts(
@@ -155,40 +170,4 @@ class Doorkeeper:
     async def _cancel(self, tx: Tx, call: Call, verdict: Verdict) -> None:
         done = await self._questions.cancel(tx, call)
         if done is not None:
-            await self._audit.record(tx, _answered(call, verdict, done, "cancelled"))
-
-
-def _answered(call: Call, verdict: Verdict, asked: Confirmation, outcome: Outcome) -> Entry:
-    return _entry(
-        call,
-        verdict,
-        outcome,
-        human_decision=asked.status,
-        human_id=asked.answered_by,
-        confirmation_id=asked.id,
-    )
-
-
-def _entry(
-    call: Call,
-    verdict: Verdict,
-    outcome: Outcome,
-    *,
-    human_decision: str | None = None,
-    human_id: str | None = None,
-    confirmation_id: str | None = None,
-) -> Entry:
-    session = call.session
-    return Entry(
-        agent_id=session.agent_id if session else None,
-        session_id=session.id if session else None,
-        project_id=session.project_id if session else None,
-        tool=call.tool.name,
-        args_digest=digest(call.request.arguments),
-        rule=verdict.rule,
-        decision=verdict.decision.value,
-        outcome=outcome,
-        human_decision=human_decision,
-        human_id=human_id,
-        confirmation_id=confirmation_id,
-    )
+            await self._audit.record(tx, answered_entry(call, verdict, done, "cancelled"))
