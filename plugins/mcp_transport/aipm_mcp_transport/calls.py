@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aipm_core import Gateway, Json, Reply, Request
+from aipm_core.elicitation import Elicit
 from aipm_core.models import Progress
 
 # Gemini CLI adds this to every call of every tool; our schemas admit nothing unknown.
@@ -24,6 +25,7 @@ class ToolCalls:
         arguments: Mapping[str, Json],
         credential: str | None,
         progress: Progress | None = None,
+        elicit: Elicit | None = None,
     ) -> Reply:
         """Carry one call through the runtime."""
         request = Request(
@@ -31,6 +33,7 @@ class ToolCalls:
             arguments=self._own(name, arguments),
             credential=credential,
             progress=progress,
+            elicit=elicit,
         )
         return await self._gateway.call(request)
 

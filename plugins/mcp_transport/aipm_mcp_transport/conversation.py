@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aipm_core import Json
+from aipm_mcp_transport.elicitation import Rounds, are_rounds, can_elicit, rounds_of
 from aipm_mcp_transport.protocol import (
     CAPABILITIES_KEY,
     INVALID_PARAMS,
@@ -43,15 +44,17 @@ class ToolCall:
     arguments: Mapping[str, Json]
     token: ProgressToken | None
     modern: bool
+    rounds: Rounds | None = None
 
 
 class Conversation:
-    """Remembers the era, and whether the handshake is done."""
+    """Remembers the era, whether the handshake is done, and what the client can do."""
 
     def __init__(self, face: Face) -> None:
         self._face = face
         self._era: Literal["legacy", "modern"] | None = None
         self._greeted = False
+        self.can_elicit = False
 
     def answer(self, method: str, params: Json) -> dict[str, Json] | ToolCall:
         """Return the result of a request, or the tool call it asks for."""
@@ -90,6 +93,7 @@ class Conversation:
         ):
             raise _invalid()
         self._greeted = True
+        self.can_elicit = can_elicit(params["capabilities"])
         return self._face.initialize(params["protocolVersion"])
 
     def _modern(self, method: str, params: Json) -> dict[str, Json] | ToolCall:
@@ -144,7 +148,12 @@ def _tool_call(params: Json, *, modern: bool) -> ToolCall:
     token = (meta or {}).get("progressToken")
     if token is not None and not is_id(token):
         raise _invalid()
-    return ToolCall(params["name"], arguments or {}, token, modern)
+    if not modern:
+        return ToolCall(params["name"], arguments or {}, token, modern)
+    if not are_rounds(params):
+        raise _invalid()
+    rounds = rounds_of(params, (meta or {}).get(CAPABILITIES_KEY))
+    return ToolCall(params["name"], arguments or {}, token, modern, rounds)
 
 
 def _invalid() -> Refused:

@@ -6,12 +6,16 @@ does; here it is a function call. Both eras, with or without a legacy session, a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from aipm_core import Gateway, Json, Reply
+from aipm_core.elicitation import Elicit
 from aipm_mcp_transport.calls import ToolCalls
+from aipm_mcp_transport.clients import Clients
+from aipm_mcp_transport.elicitation import BackChannel, Live
 from aipm_mcp_transport.exchange import Ended, Exchange
 from aipm_mcp_transport.headers import Head
 from aipm_mcp_transport.plaincall import PlainCall, recognise
@@ -37,6 +41,8 @@ class FastLane:
             # Arguments mirrored in headers are the SDK's business.
             if b'"x-mcp-header"' not in orjson.dumps(gateway.schema(tool.name))
         )
+        self.clients = Clients()
+        self._channel = BackChannel()
         self._open: dict[tuple[str, RequestId], Exchange] = {}
 
     def takes(self, head: Head, message: dict[str, Json]) -> PlainCall | None:
@@ -73,12 +79,24 @@ class FastLane:
 
     async def _attended(self, call: PlainCall, head: Head, exchange: Exchange) -> Reply:
         run, credential = self._calls.run, head.credential
+        elicit = self._way_to_user(call, head, exchange)
         if call.token is None:
-            work = run(call.name, call.arguments, credential)
+            work = run(call.name, call.arguments, credential, elicit=elicit)
             return await exchange.attend(work, exchange.ping, _PING_SECONDS)
         report = ProgressReport(call.token, exchange.notify)
-        work = run(call.name, call.arguments, credential, report.report)
+        work = run(call.name, call.arguments, credential, report.report, elicit=elicit)
         return await exchange.attend(work, report.beat, self._progress_seconds)
+
+    def _way_to_user(self, call: PlainCall, head: Head, exchange: Exchange) -> Elicit | None:
+        if call.modern:
+            return call.rounds
+        if head.session is None or not self.clients.can_ask(head.session):
+            return None
+        return Live(self._channel, head.session, exchange.notify)
+
+    def answered(self, session: str | None, message: Mapping[str, Json]) -> bool:
+        """Take a client's response to what its own call asked; ``False`` if it is none."""
+        return session is not None and self._channel.take(session, message)
 
     def cancel(self, session: str | None, request: Json) -> None:
         """End a call that its own client called off; ids mean nothing between clients."""

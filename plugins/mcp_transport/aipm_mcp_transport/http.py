@@ -10,6 +10,7 @@ import orjson
 from aipm_core import Json
 from aipm_core.contributions import Asgi
 from aipm_core.wire import BadJson, parse_json
+from aipm_mcp_transport.elicitation import can_elicit
 from aipm_mcp_transport.fastlane import FastLane
 from aipm_mcp_transport.headers import Head
 from aipm_mcp_transport.protocol import (
@@ -60,11 +61,34 @@ class Endpoint:
             await self._lane.answer(call, head, receive.rest, send)
             return
         method, params = message.get("method"), message.get("params")
+        if method is None and self._lane.answered(head.session, message):
+            await send({"type": "http.response.start", "status": 202, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+            return
         if method == "notifications/cancelled" and isinstance(params, dict):
             self._lane.cancel(head.session, params.get("requestId"))
-        if method == "initialize" and self._stateless:
-            send = _with_session(send)
+        if method == "initialize":
+            able = isinstance(params, dict) and can_elicit(params.get("capabilities"))
+            send = self._with_session(send, able=able)
         await self._sdk(scope, receive, send)
+
+    def _with_session(self, send: Any, *, able: bool) -> Any:  # noqa: ANN401
+        """Give a legacy client a session id, and remember whether it can ask its user.
+
+        Any process takes any id: it ties a client's cancellations and answers to its own calls.
+        """
+
+        async def sending(message: Any) -> None:  # noqa: ANN401
+            if message["type"] == "http.response.start" and message["status"] < 300:  # noqa: PLR2004
+                if self._stateless:
+                    minted = (_SESSION, secrets.token_hex(16).encode())
+                    message = {**message, "headers": [*message["headers"], minted]}
+                session = dict(message["headers"]).get(_SESSION)
+                if able and session is not None:
+                    self._lane.clients.remember(session.decode("latin-1"))
+            await send(message)
+
+        return sending
 
     async def _other_method(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
         """Without sessions there is nothing to stream on GET and nothing to DELETE."""
@@ -136,19 +160,3 @@ def _message_of(body: bytes) -> dict[str, Json]:
         # The SDK would take this for a notification and stay silent.
         raise _Refused(400, INVALID_REQUEST, "Invalid Request: id must be a string or an integer")
     return message
-
-
-def _with_session(send: Any) -> Any:  # noqa: ANN401
-    """Give a legacy client a session id.
-
-    Nothing is kept under it, and any process takes any id: it only ties a client's cancellation
-    to the client's own call.
-    """
-
-    async def sending(message: Any) -> None:  # noqa: ANN401
-        if message["type"] == "http.response.start" and message["status"] < 300:  # noqa: PLR2004
-            minted = (_SESSION, secrets.token_hex(16).encode())
-            message = {**message, "headers": [*message["headers"], minted]}
-        await send(message)
-
-    return sending

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aipm_core import Json
+from aipm_mcp_transport.elicitation import ROUND_PARAMS, Rounds, are_rounds, rounds_of
 from aipm_mcp_transport.headers import Head
 from aipm_mcp_transport.protocol import (
     CAPABILITIES_KEY,
@@ -37,6 +38,7 @@ class PlainCall:
     arguments: Mapping[str, Json]
     token: ProgressToken | None
     modern: bool
+    rounds: Rounds | None = None
 
 
 def recognise(head: Head, message: Mapping[str, Json]) -> PlainCall | None:
@@ -44,18 +46,26 @@ def recognise(head: Head, message: Mapping[str, Json]) -> PlainCall | None:
     if message.get("method") != "tools/call" or head.doubled or not head.takes_streams:
         return None
     params = message.get("params")
-    if not _is_request(message) or not isinstance(params, dict) or not params.keys() <= _PARAMS:
+    if not _is_request(message) or not isinstance(params, dict):
         return None
     name, arguments, meta = params.get("name"), params.get("arguments"), params.get("_meta", {})
-    if not isinstance(name, str) or not isinstance(meta, dict):
-        return None
-    if not isinstance(arguments, dict | None):
+    if not (
+        isinstance(name, str) and isinstance(meta, dict) and isinstance(arguments, dict | None)
+    ):
         return None
     token = meta.get("progressToken")
     modern = VERSION_KEY in meta
-    if not (token is None or is_id(token)) or not _fits_era(head, name, meta, modern=modern):
+    if not (token is None or is_id(token)) or not _are_plain(params, modern=modern):
         return None
-    return PlainCall(message["id"], name, arguments or {}, token, modern)
+    if not _fits_era(head, name, meta, modern=modern):
+        return None
+    rounds = rounds_of(params, meta[CAPABILITIES_KEY]) if modern else None
+    return PlainCall(message["id"], name, arguments or {}, token, modern, rounds)
+
+
+def _are_plain(params: Mapping[str, Json], *, modern: bool) -> bool:
+    known = _PARAMS | ROUND_PARAMS if modern else _PARAMS
+    return params.keys() <= known and are_rounds(params)
 
 
 def _is_request(message: Mapping[str, Json]) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import orjson
 
 from aipm_core import AnyTool, Gateway, Json, Reply
+from aipm_mcp_transport.elicitation import input_required
 from aipm_mcp_transport.protocol import INVALID_PARAMS, Face, error_of
 
 
@@ -41,6 +42,9 @@ def outcome(reply: Reply, face: Face, *, modern: bool) -> dict[str, Json]:
     """Return the ``result`` or ``error`` member that carries a reply."""
     if reply.error is not None and reply.error.code == "tool_not_found":
         return error_of(INVALID_PARAMS, reply.error.message, {"code": reply.error.code})
+    if reply.question is not None:
+        asked = face.modern(input_required(reply.question))
+        return {"result": {**asked, "resultType": "input_required"}}
     result = call_result(reply)
     return {"result": face.modern(result) if modern else result}
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from functools import partial
 
 import orjson
 
 from aipm_core import Json, PluginContext
+from aipm_core.elicitation import Elicit
 from aipm_core.stdio import STDIO
 from aipm_core.wire import LARGEST_BODY, BadJson, parse_json
 from aipm_mcp_transport.calls import ToolCalls, credential_of
 from aipm_mcp_transport.config import McpConfig
 from aipm_mcp_transport.conversation import Conversation, Refused, ToolCall
+from aipm_mcp_transport.elicitation import BackChannel, Live
 from aipm_mcp_transport.lines import LineWriter, TooLong, opened
 from aipm_mcp_transport.progress import ProgressReport
 from aipm_mcp_transport.protocol import (
@@ -31,6 +34,7 @@ from aipm_mcp_transport.protocol import (
 )
 from aipm_mcp_transport.rendering import outcome
 
+_CLIENT = "stdio"
 _LAST_WORDS = 1.0  # seconds for calls under way when the client closes its end
 
 
@@ -65,6 +69,7 @@ class StdioFront:
         self._credential = credential
         self._progress_seconds = progress_seconds
         self._conversation = Conversation(face)
+        self._channel = BackChannel()
         self._running: dict[RequestId, asyncio.Task[None]] = {}
 
     def take(self, line: bytes | TooLong) -> None:
@@ -102,7 +107,10 @@ class StdioFront:
         id, method = message.get("id"), message.get("method")  # noqa: A001
         if method == "notifications/cancelled":
             self._cancel(message.get("params"))
-        if "id" not in message or (method is None and ("result" in message or "error" in message)):
+        if method is None and ("result" in message or "error" in message):
+            self._channel.take(_CLIENT, message)
+            return
+        if "id" not in message:
             return
         if message.get("jsonrpc") != "2.0" or not is_id(id) or not isinstance(method, str):
             refusal = error_of(INVALID_REQUEST, "Invalid Request")
@@ -134,18 +142,29 @@ class StdioFront:
             del self._running[id]
 
     async def _run(self, id: RequestId, call: ToolCall) -> None:  # noqa: A002
+        run = partial(
+            self._calls.run,
+            call.name,
+            call.arguments,
+            self._credential,
+            elicit=self._way_to_user(call),
+        )
         if call.token is None:
-            reply = await self._calls.run(call.name, call.arguments, self._credential)
+            reply = await run()
         else:
             report = ProgressReport(call.token, self._notify)
             beats = asyncio.create_task(self._beat(report))
             try:
-                reply = await self._calls.run(
-                    call.name, call.arguments, self._credential, report.report
-                )
+                reply = await run(progress=report.report)
             finally:
                 beats.cancel()
         self._send(response(id, outcome(reply, self._face, modern=call.modern)))
+
+    def _way_to_user(self, call: ToolCall) -> Elicit | None:
+        if call.modern:
+            return call.rounds
+        can = self._conversation.can_elicit
+        return Live(self._channel, _CLIENT, self._notify) if can else None
 
     async def _beat(self, report: ProgressReport) -> None:
         while True:

@@ -43,7 +43,7 @@ class PolicyConfig(PluginConfig):
     check_seconds: float = Field(default=5, gt=0, le=60)
     """How long a policy of another plugin may think; then it denies."""
     elicitation: bool = True
-    """Also ask the person at the agent\'s own client, where it can."""
+    """Also ask the person at the agent's own client, where it can."""
     max_pending: int = Field(default=20, ge=1)
     """Questions one session may have open."""
     session_hours: float = Field(default=12, gt=0)

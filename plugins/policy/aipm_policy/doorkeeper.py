@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import anyio
+from aipm_notifications.api import INBOX, inbox_topic
 from aipm_sessions.api import Directory
 
 from aipm_core import Call, CallError, PluginContext, Tx
@@ -18,6 +19,10 @@ from aipm_policy.elicitation import ClientQuestions
 from aipm_policy.engine import POLICY_ERROR
 from aipm_policy.entries import answered_entry, entry_of
 from aipm_policy.grants import Grants
+
+
+class Interrupted(CallError):
+    """The agent was told to stop while it waited for a person's answer."""
 
 
 class Doorkeeper:
@@ -39,6 +44,7 @@ class Doorkeeper:
         self._grants = grants
         self._audit = audit
         self._directory = directory
+        self._inbox = ctx.services.find(INBOX)
 
     async def check(self, call: Call) -> None:
         """Return if the call may run; raise the refusal otherwise."""
@@ -84,8 +90,8 @@ class Doorkeeper:
             raise self._ctx.refuse("no_confirmer", 403, tool=call.tool.name)
         try:
             await self._ask_until_used(call, verdict)
-        except asyncio.CancelledError:
-            # The call is gone, so nobody may answer for it any more.
+        except (asyncio.CancelledError, Interrupted):
+            # The call is gone or must not run, so nobody may answer for it any more.
             with anyio.CancelScope(shield=True):
                 await self._ctx.store.write(lambda tx: self._cancel(tx, call, verdict))
             raise
@@ -122,13 +128,15 @@ class Doorkeeper:
 
     async def _answer_to(self, asked: Confirmation, call: Call) -> Confirmation:
         async def look() -> Confirmation | None:
+            await self._stop_if_interrupted(call)
             row = await self._ctx.store.one("select * from confirmations where id = ?", asked.id)
             found = confirmation_of(row) if row else None
             return None if found is None or found.status == "pending" else found
 
         seconds = max(asked.expires_at - self._ctx.clock(), 0)
         until = anyio.current_time() + seconds
-        answered = await self._ctx.store.wait_until((topic_of(asked.id),), look, seconds)
+        topics = (topic_of(asked.id), *_inbox_topics(call))
+        answered = await self._ctx.store.wait_until(topics, look, seconds)
         if answered is not None:
             return answered
         if anyio.current_time() < until:  # the program stops; the question stays open
@@ -142,6 +150,14 @@ class Doorkeeper:
         if ended is None:
             raise self._ctx.refuse("confirmation_expired", 403)
         return ended
+
+    async def _stop_if_interrupted(self, call: Call) -> None:
+        """An agent that is told to stop does not wait for a yes to something else."""
+        if self._inbox is None or call.session is None:
+            return
+        if await self._inbox.interrupted(self._ctx.store, call.session):
+            text = self._ctx.texts("errors.confirmation_withdrawn", tool=call.tool.name)
+            raise Interrupted(text, code="confirmation_withdrawn", status=409)
 
     async def _use(self, call: Call, verdict: Verdict, answered: Confirmation) -> bool:
         if digest(call.request.arguments) != answered.args_digest:
@@ -171,3 +187,8 @@ class Doorkeeper:
         done = await self._questions.cancel(tx, call)
         if done is not None:
             await self._audit.record(tx, answered_entry(call, verdict, done, "cancelled"))
+
+
+def _inbox_topics(call: Call) -> tuple[str, ...]:
+    session = call.session
+    return () if session is None else (inbox_topic(session.project_id, session.agent_id),)

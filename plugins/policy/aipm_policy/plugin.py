@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 
 import anyio
+from aipm_notifications.api import INBOX
 from aipm_sessions.api import DECISIONS, DIRECTORY
 from aipm_ui_gateway.api import COMMANDS, ProvideConfirmation
 
@@ -44,7 +45,7 @@ class Policy(Plugin[PolicyConfig]):
     config_model = PolicyConfig
     provides = (POLICIES, CONFIRMATIONS, AUDIT, GRANTS)
     requires = (DIRECTORY,)
-    uses = (DECISIONS, COMMANDS)
+    uses = (DECISIONS, COMMANDS, INBOX)
 
     def __init__(self, ctx: PluginContext[PolicyConfig]) -> None:
         super().__init__(ctx)
