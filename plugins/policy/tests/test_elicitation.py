@@ -1,0 +1,317 @@
+"""The person at the agent's own client answers: every transport, both eras, the official client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+from aipm_sessions.plugin import REGISTRY, Sessions
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp_types import CallToolResult, ElicitResult, ErrorData, InputRequiredResult
+
+from aipm_core.testing import running
+from aipm_core.testkit import AIPM, Install
+
+TOML = """
+locale = "en"
+[[plugins.policy.rules]]
+tool = "create_task"
+decision = "REQUIRE_USER_CONFIRMATION"
+level = "WARN"
+message = "Careful"
+"""
+DOORS = ("legacy stdio", "modern stdio", "legacy http", "modern http")
+MODERN = ("modern stdio", "modern http")
+Answer = Callable[[], Awaitable[ElicitResult | ErrorData]]
+
+
+def accept(approved: Any = True) -> ElicitResult:
+    return ElicitResult(action="accept", content={"approved": approved})
+
+
+class Person:
+    """The user of a client: sees the questions and answers as told."""
+
+    def __init__(self, answer: ElicitResult | ErrorData | None = None) -> None:
+        self.seen: list[Any] = []
+        self.asked = anyio.Event()
+        self.left = anyio.Event()
+        self._answer = answer
+
+    async def __call__(self, context: Any, params: Any) -> ElicitResult | ErrorData:
+        self.seen.append(params)
+        self.asked.set()
+        if self._answer is not None:
+            return self._answer
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self.left.set()
+        raise AssertionError
+
+
+@dataclass
+class Agent:
+    """A client that is logged in."""
+
+    client: Client
+    token: str
+
+    async def create(self, title: str, **more: Any) -> dict[str, Any]:
+        """Call the tool that is confirmed."""
+        args = {"title": title, "session_token": self.token}
+        return dict((await self.client.call_tool("create_task", args, **more)).structured_content)
+
+    async def round(self, title: str, **more: Any) -> CallToolResult | InputRequiredResult:
+        """Make one round of a modern call."""
+        args = {"title": title, "session_token": self.token}
+        made = await self.client.session.call_tool(
+            "create_task", args, allow_input_required=True, **more
+        )
+        assert isinstance(made, CallToolResult | InputRequiredResult)
+        return made
+
+    async def answered(
+        self, title: str, state: str | None, answer: ElicitResult | None = None
+    ) -> dict[str, Any]:
+        """Repeat a modern call with an answer; return what it comes to."""
+        responses: Any = {"confirmation": answer or accept()}
+        made = await self.round(title, input_responses=responses, request_state=state)
+        assert isinstance(made, CallToolResult)
+        return dict(made.structured_content or {})
+
+
+@dataclass
+class Office:
+    """A running program with one agent and one human."""
+
+    aipm: Install
+    url: str
+    login: dict[str, str]
+    people: list[Person] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def agent(self, door: str, person: Person | None) -> AsyncGenerator[Agent]:
+        """Connect as the agent; ``None`` is a client that cannot ask."""
+        era, _, wire = door.partition(" ")
+        process = StdioServerParameters(
+            command=str(AIPM), args=["mcp"], cwd=self.aipm.root, env=self.aipm.env()
+        )
+        server: Any = self.url if wire == "http" else process
+        mode: Any = "legacy" if era == "legacy" else "2026-07-28"
+        async with Client(server, mode=mode, elicitation_callback=person) as client:
+            login = await client.call_tool("authenticate", self.login)
+            yield Agent(client, (login.structured_content or {})["result"]["session_token"])
+
+    async def run(self, *words: str) -> Any:
+        """Run a command beside the server; return its data."""
+        return await anyio.to_thread.run_sync(lambda: self.aipm.json(*words))
+
+    async def asked(self) -> str:
+        """Return the id of the one open question, as soon as there is one."""
+        with anyio.fail_after(30):
+            while not (waiting := await self.run("inbox")):  # noqa: ASYNC110 - as a person looks
+                await anyio.sleep(0.05)
+        (question,) = waiting
+        return str(question["id"])
+
+    async def titles(self) -> list[str]:
+        return [task["title"] for task in await self.run("task", "list")]
+
+    async def last(self) -> tuple[str, str | None, str | None]:
+        """Return what the audit says in the end."""
+        entries = [e for e in await self.run("audit", "list") if e["tool"] == "create_task"]
+        last = max(entries, key=lambda entry: entry["seq"])
+        return last["outcome"], last.get("human_decision"), last.get("human_id")
+
+
+async def _settle(root: Path) -> str:
+    common: dict[str, Any] = {"project_id": "p", "role": "worker", "parent": None}
+    async with running(Sessions, data_dir=root / ".aipm-data") as made:
+        registry = made.runtime.services.use(REGISTRY)
+        await registry.add_project("p", "p", None)
+        await registry.add_agent("ann", name="ann", kind="human", **common)
+        _, passkey = await registry.add_agent("bot", name="bot", kind="ai", **common)
+    return passkey
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+    root = tmp_path_factory.mktemp("office")
+    aipm = Install.make(root, TOML)
+    passkey = anyio.run(_settle, root)
+    login = {"agent_id": "bot", "passkey": passkey, "project_id": "p", "purpose": "task"}
+    with aipm.up() as server:
+        yield Office(aipm, server.mcp, login)
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_a_yes_at_the_client_runs_the_call_once(office: Office, door: str) -> None:
+    person = Person(accept())
+    async with office.agent(door, person) as agent:
+        made = await agent.create(f"yes {door}")
+    assert made["result"]["task"]["title"] == f"yes {door}"
+    assert (await office.titles()).count(f"yes {door}") == 1
+    (question,) = person.seen
+    for part in ("[WARN] Careful", "create_task", f"yes {door}"):
+        assert part in question.message
+    assert agent.token not in question.message
+    assert question.requested_schema["properties"]["approved"]["type"] == "boolean"
+    assert await office.last() == ("allowed", "approved", "elicitation:bot")
+    assert await office.run("inbox") == []
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_each_no_has_its_own_reason(office: Office, door: str) -> None:
+    reasons = []
+    for answer in (ElicitResult(action="decline"), accept(approved=False)):
+        async with office.agent(door, Person(answer)) as agent:
+            error = (await agent.create(f"no {door}"))["error"]
+        assert error["code"] == "confirmation_denied"
+        reasons.append(error["message"])
+        assert await office.last() == ("denied", "denied", "elicitation:bot")
+    assert "declined" in reasons[0]
+    assert "answered no" in reasons[1]
+    assert f"no {door}" not in await office.titles()
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    "answer",
+    [ElicitResult(action="cancel"), accept("yes"), ElicitResult(action="accept")],
+    ids=["cancel", "not a boolean", "nothing"],
+)
+async def test_what_is_no_answer_leaves_the_question_open(
+    office: Office, door: str, answer: ElicitResult
+) -> None:
+    person = Person(answer)
+    async with office.agent(door, person) as agent:
+        calls = asyncio.create_task(agent.create(f"open {door}"))
+        await person.asked.wait()
+        await office.run("deny", await office.asked())
+        error = (await calls)["error"]
+    assert (error["code"], len(person.seen)) == ("confirmation_denied", 1)
+    assert await office.last() == ("denied", "denied", "operator")
+
+
+@pytest.mark.parametrize("door", ["legacy stdio", "legacy http"])
+async def test_a_client_that_fails_to_ask_leaves_the_question_open(
+    office: Office, door: str
+) -> None:
+    person = Person(ErrorData(code=-32603, message="no screen"))
+    async with office.agent(door, person) as agent:
+        calls = asyncio.create_task(agent.create(f"broken {door}"))
+        await person.asked.wait()
+        await office.run("approve", await office.asked())
+        assert (await calls)["result"]
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_a_client_that_cannot_ask_waits_for_the_command_line(
+    office: Office, door: str
+) -> None:
+    async with office.agent(door, None) as agent:
+        calls = asyncio.create_task(agent.create(f"plain {door}"))
+        await office.run("approve", await office.asked())
+        assert (await calls)["result"]["task"]["title"] == f"plain {door}"
+    assert await office.last() == ("allowed", "approved", "operator")
+
+
+@pytest.mark.parametrize("door", ["legacy stdio", "legacy http"])
+async def test_an_answer_elsewhere_takes_the_question_off_the_screen(
+    office: Office, door: str
+) -> None:
+    person = Person()
+    async with office.agent(door, person) as agent:
+        calls = asyncio.create_task(agent.create(f"elsewhere {door}"))
+        await person.asked.wait()
+        await office.run("approve", await office.asked())
+        assert (await calls)["result"]
+        with anyio.fail_after(10):
+            await person.left.wait()
+    assert await office.last() == ("allowed", "approved", "operator")
+
+
+@pytest.mark.parametrize("door", MODERN)
+async def test_the_first_answer_counts_wherever_it_comes_from(office: Office, door: str) -> None:
+    async with office.agent(door, Person()) as agent:
+        for word, code in (("deny", "confirmation_denied"), ("approve", "ok")):
+            title = f"first {word} {door}"
+            asked = await agent.round(title)
+            assert isinstance(asked, InputRequiredResult)
+            await office.run(word, await office.asked())
+            came = await agent.answered(title, asked.request_state)
+            assert came.get("error", {"code": "ok"})["code"] == code
+    assert await office.last() == ("allowed", "approved", "operator")
+
+
+@pytest.mark.parametrize("door", MODERN)
+async def test_only_the_very_same_call_is_continued_and_only_once(
+    office: Office, door: str
+) -> None:
+    title = f"bound {door}"
+    async with office.agent(door, Person()) as agent, office.agent(door, Person()) as other:
+        asked = await agent.round(title)
+        assert isinstance(asked, InputRequiredResult)
+        state = str(asked.request_state)
+        for who, what, claimed in (
+            (agent, f"altered {door}", state),
+            (other, title, state),
+            (agent, title, f"{state}0"),
+            (agent, title, ""),
+        ):
+            refused = await who.answered(what, claimed)
+            assert refused["error"]["code"] == "confirmation_not_found"
+            assert (await office.last())[0] == "answer_refused"
+        assert await office.asked() == state
+        again = await agent.round(title, request_state=state)
+        assert isinstance(again, InputRequiredResult)
+        assert again.request_state == state
+
+        both = await asyncio.gather(*(agent.answered(title, state) for _ in range(2)))
+        both.append(await agent.answered(title, state))
+        codes = sorted(came.get("error", {"code": ""})["code"] for came in both)
+        assert codes == ["", "confirmation_already_answered", "confirmation_already_answered"]
+    titles = await office.titles()
+    assert (titles.count(title), f"altered {door}" in titles) == (1, False)
+
+
+async def test_an_answer_that_comes_too_late_is_refused(tmp_path: Path) -> None:
+    aipm = Install.make(tmp_path, "[plugins.policy]\nconfirmation_seconds = 0.2\n" + TOML[14:])
+    passkey = await _settle(tmp_path)
+    login = {"agent_id": "bot", "passkey": passkey, "project_id": "p", "purpose": "task"}
+    with aipm.up() as server:
+        here = Office(aipm, server.mcp, login)
+        async with here.agent("modern http", Person()) as agent:
+            asked = await agent.round("late")
+            assert isinstance(asked, InputRequiredResult)
+            while await here.run("inbox"):  # until its time is over
+                pass
+            late = await agent.answered("late", asked.request_state)
+            assert late["error"]["code"] == "confirmation_expired"
+        assert await here.titles() == []
+
+
+async def test_the_settings_can_close_this_way(tmp_path: Path) -> None:
+    aipm = Install.make(tmp_path, "[plugins.policy]\nelicitation = false\n" + TOML[14:])
+    passkey = await _settle(tmp_path)
+    login = {"agent_id": "bot", "passkey": passkey, "project_id": "p", "purpose": "task"}
+    person = Person(accept())
+    with aipm.up() as server:
+        here = Office(aipm, server.mcp, login)
+        for door in DOORS:
+            async with here.agent(door, person) as agent:
+                calls = asyncio.create_task(agent.create(door))
+                await here.run("deny", await here.asked())
+                assert (await calls)["error"]["code"] == "confirmation_denied"
+    assert person.seen == []
+    assert "elicitation" not in json.dumps(await here.run("audit", "list"))
