@@ -156,8 +156,8 @@ class Doorkeeper:
         if self._inbox is None or call.session is None:
             return
         if await self._inbox.interrupted(self._ctx.store, call.session):
-            text = self._ctx.texts("errors.confirmation_withdrawn", tool=call.tool.name)
-            raise Interrupted(text, code="confirmation_withdrawn", status=409)
+            refusal = self._ctx.refuse("confirmation_withdrawn", 409, tool=call.tool.name)
+            raise Interrupted(str(refusal), code=refusal.code, status=refusal.status)
 
     async def _use(self, call: Call, verdict: Verdict, answered: Confirmation) -> bool:
         if digest(call.request.arguments) != answered.args_digest:

@@ -110,3 +110,22 @@ async def test_an_agents_call_waits_for_the_command_line_and_leaves_its_record(
         ]
         assert (await here.run("audit", "verify"))["ok"] is True
         assert [task["title"] for task in await here.run("task", "list")] == ["Ａ"]
+
+
+async def test_an_interrupt_ends_the_wait_for_an_answer(tmp_path: Path) -> None:
+    async with office(tmp_path) as here:
+        token = {"session_token": here.token}
+        calls = asyncio.create_task(here.client.call_tool("create_task", {"title": "Ｃ", **token}))
+        await here.asked()
+        stop = ("--type", "interrupt", "--action", "cancel", "--message", "stop")
+        await here.run("notify", "bot", "--project", "p", *stop)
+        with anyio.fail_after(20):
+            reply = await calls
+        assert reply.structured_content is None
+        assert reply.content[0].text.startswith("通知があります")
+        assert await here.run("inbox") == []
+        read = (await here.call("get_notifications", **token))["result"]
+        (withheld,) = read["withheld_results"]
+        assert (withheld["tool"], withheld["ok"]) == ("create_task", False)
+        assert withheld["result"]["code"] == "confirmation_withdrawn"
+        assert await here.run("task", "list") == []
