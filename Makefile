@@ -30,6 +30,7 @@ docs: $(STAMP)  ## write the pages that are made from the code
 	$(BIN)/python -m tools.reference
 	$(BIN)/python tools/road_picture.py
 	$(BIN)/python tools/demo_picture.py
+	$(BIN)/python tools/faults_page.py
 
 site: $(STAMP) docs  ## build the documentation into build/site
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

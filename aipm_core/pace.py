@@ -30,7 +30,8 @@ class Pace:
     async def _check(self, request: Request, session: Session) -> None:
         now = self._clock()
         left, since = self._buckets.pop(session.id, (self._size, now))
-        left = min(self._size, left + (now - since) * self._rate)
+        passed = max(0.0, now - since)  # a clock that is put back takes nothing away
+        left = min(self._size, left + passed * self._rate)
         allowed = left >= 1
         self._buckets[session.id] = (left - 1 if allowed else left, now)
         if len(self._buckets) > _MOST:

@@ -53,6 +53,10 @@ async def test_a_session_may_be_held_to_a_pace(tmp_path: Path) -> None:
         assert await codes(1, CHAT) == [None]
         now[0] += 0.5
         assert await codes(2) == [None, "rate_limited"]
+        now[0] -= 86_400  # the clock is put back: nobody is locked out for a day
+        assert await codes(1) == ["rate_limited"]
+        now[0] += 1
+        assert await codes(1) == [None]
 
 
 def test_doctor_finds_a_healthy_install_healthy(tmp_path: Path) -> None:

@@ -38,7 +38,9 @@ class Progress:
 
     def begin(self, now: float) -> None:
         """Start a round; a file that failed before is tried again when its time has come."""
-        self._retry = {place for place, at in self._late.items() if at <= now}
+        # A time farther away than one pause was noted before the clock was put back.
+        soon = now + self._retry_seconds
+        self._retry = {place for place, at in self._late.items() if not now < at <= soon}
         if self._retry:
             self.cursor = 0
 

@@ -65,15 +65,16 @@ class Login:
 
     async def _count(self, tx: Tx, agent_id: str) -> str | None:
         """Note an attempt before it is checked, so that parallel ones cannot slip through."""
-        since = self._ctx.clock() - _MINUTE
-        await tx.run("delete from login_attempts where at < ?", since)
+        now = self._ctx.clock()
+        # One from the future was noted before the clock was put back.
+        await tx.run("delete from login_attempts where at < ? or at > ?", now - _MINUTE, now)
         row = await tx.one("select count(*) as n from login_attempts where agent_id = ?", agent_id)
         if row is not None and row["n"] >= self._ctx.config.failed_logins_per_minute:
             return None
         attempt = new_id("try")
         await tx.run(
             "insert into login_attempts (id, agent_id, at) values (?, ?, ?)",
-            *(attempt, agent_id, self._ctx.clock()),
+            *(attempt, agent_id, now),
         )
         return attempt
 

@@ -132,6 +132,14 @@ async def test_the_sixth_failure_in_a_minute_is_rate_limited_even_with_the_right
         assert (await here.log_in("worker")).error is None
 
 
+async def test_a_clock_put_back_locks_nobody_out_for_long() -> None:
+    async with office() as here:
+        for _ in range(5):
+            await here.log_in("worker", passkey="x")
+        here.watch.time -= 86_400
+        assert (await here.log_in("worker")).error is None
+
+
 async def test_parallel_guesses_do_not_slip_past_the_limit() -> None:
     async with office() as here:
         codes: list[str] = []
