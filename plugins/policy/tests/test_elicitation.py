@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+import sqlite3
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 import anyio.to_thread
+import httpx
 import pytest
 from aipm_sessions.plugin import REGISTRY, Sessions
 from mcp import Client
@@ -21,17 +23,16 @@ from mcp_types import CallToolResult, ElicitResult, ErrorData, InputRequiredResu
 from aipm_core.testing import running
 from aipm_core.testkit import AIPM, Install
 
-TOML = """
-locale = "en"
+RULE = """
 [[plugins.policy.rules]]
 tool = "create_task"
 decision = "REQUIRE_USER_CONFIRMATION"
 level = "WARN"
 message = "Careful"
 """
+ENGLISH = 'locale = "en"'
 DOORS = ("legacy stdio", "modern stdio", "legacy http", "modern http")
 MODERN = ("modern stdio", "modern http")
-Answer = Callable[[], Awaitable[ElicitResult | ErrorData]]
 
 
 def accept(approved: Any = True) -> ElicitResult:
@@ -97,7 +98,6 @@ class Office:
     aipm: Install
     url: str
     login: dict[str, str]
-    people: list[Person] = field(default_factory=list)
 
     @asynccontextmanager
     async def agent(self, door: str, person: Person | None) -> AsyncGenerator[Agent]:
@@ -116,21 +116,32 @@ class Office:
         """Run a command beside the server; return its data."""
         return await anyio.to_thread.run_sync(lambda: self.aipm.json(*words))
 
+    def rows(self, sql: str) -> list[Any]:
+        """Look into the store."""
+        with closing(sqlite3.connect(self.aipm.root / ".aipm-data" / "aipm.db")) as db, db:
+            return [row[0] for row in db.execute(sql)]
+
+    def open(self) -> list[str]:
+        return self.rows("select id from confirmations where status = 'pending'")
+
     async def asked(self) -> str:
         """Return the id of the one open question, as soon as there is one."""
         with anyio.fail_after(30):
-            while not (waiting := await self.run("inbox")):  # noqa: ASYNC110 - as a person looks
+            while not (waiting := self.open()):  # noqa: ASYNC110 - as a person looks
                 await anyio.sleep(0.05)
         (question,) = waiting
-        return str(question["id"])
+        return str(question)
 
-    async def titles(self) -> list[str]:
-        return [task["title"] for task in await self.run("task", "list")]
+    def titles(self) -> list[str]:
+        return self.rows("select title from tasks")
 
-    async def last(self) -> tuple[str, str | None, str | None]:
-        """Return what the audit says in the end."""
-        entries = [e for e in await self.run("audit", "list") if e["tool"] == "create_task"]
-        last = max(entries, key=lambda entry: entry["seq"])
+    def last(self) -> tuple[str, str | None, str | None]:
+        """Return what the audit says in the end about a call somebody had to confirm."""
+        rules = "json_extract(entry, '$.tool') = 'create_task'"
+        (text,) = self.rows(
+            f"select entry from policy_audit where {rules} order by seq desc limit 1"
+        )
+        last = json.loads(text)
         return last["outcome"], last.get("human_decision"), last.get("human_id")
 
 
@@ -147,7 +158,7 @@ async def _settle(root: Path) -> str:
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     root = tmp_path_factory.mktemp("office")
-    aipm = Install.make(root, TOML)
+    aipm = Install.make(root, ENGLISH + RULE)
     passkey = anyio.run(_settle, root)
     login = {"agent_id": "bot", "passkey": passkey, "project_id": "p", "purpose": "task"}
     with aipm.up() as server:
@@ -160,14 +171,14 @@ async def test_a_yes_at_the_client_runs_the_call_once(office: Office, door: str)
     async with office.agent(door, person) as agent:
         made = await agent.create(f"yes {door}")
     assert made["result"]["task"]["title"] == f"yes {door}"
-    assert (await office.titles()).count(f"yes {door}") == 1
+    assert office.titles().count(f"yes {door}") == 1
     (question,) = person.seen
     for part in ("[WARN] Careful", "create_task", f"yes {door}"):
         assert part in question.message
     assert agent.token not in question.message
     assert question.requested_schema["properties"]["approved"]["type"] == "boolean"
-    assert await office.last() == ("allowed", "approved", "elicitation:bot")
-    assert await office.run("inbox") == []
+    assert office.last() == ("allowed", "approved", "elicitation:bot")
+    assert office.open() == []
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -178,17 +189,19 @@ async def test_each_no_has_its_own_reason(office: Office, door: str) -> None:
             error = (await agent.create(f"no {door}"))["error"]
         assert error["code"] == "confirmation_denied"
         reasons.append(error["message"])
-        assert await office.last() == ("denied", "denied", "elicitation:bot")
+        assert office.last() == ("denied", "denied", "elicitation:bot")
     assert "declined" in reasons[0]
     assert "answered no" in reasons[1]
-    assert f"no {door}" not in await office.titles()
+    assert f"no {door}" not in office.titles()
 
 
-@pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize(
-    "answer",
-    [ElicitResult(action="cancel"), accept("yes"), ElicitResult(action="accept")],
-    ids=["cancel", "not a boolean", "nothing"],
+    ("door", "answer"),
+    [
+        *((door, ElicitResult(action="cancel")) for door in DOORS),
+        ("legacy http", accept("yes")),
+        ("modern http", ElicitResult(action="accept")),
+    ],
 )
 async def test_what_is_no_answer_leaves_the_question_open(
     office: Office, door: str, answer: ElicitResult
@@ -200,7 +213,7 @@ async def test_what_is_no_answer_leaves_the_question_open(
         await office.run("deny", await office.asked())
         error = (await calls)["error"]
     assert (error["code"], len(person.seen)) == ("confirmation_denied", 1)
-    assert await office.last() == ("denied", "denied", "operator")
+    assert office.last() == ("denied", "denied", "operator")
 
 
 @pytest.mark.parametrize("door", ["legacy stdio", "legacy http"])
@@ -223,7 +236,7 @@ async def test_a_client_that_cannot_ask_waits_for_the_command_line(
         calls = asyncio.create_task(agent.create(f"plain {door}"))
         await office.run("approve", await office.asked())
         assert (await calls)["result"]["task"]["title"] == f"plain {door}"
-    assert await office.last() == ("allowed", "approved", "operator")
+    assert office.last() == ("allowed", "approved", "operator")
 
 
 @pytest.mark.parametrize("door", ["legacy stdio", "legacy http"])
@@ -238,7 +251,7 @@ async def test_an_answer_elsewhere_takes_the_question_off_the_screen(
         assert (await calls)["result"]
         with anyio.fail_after(10):
             await person.left.wait()
-    assert await office.last() == ("allowed", "approved", "operator")
+    assert office.last() == ("allowed", "approved", "operator")
 
 
 @pytest.mark.parametrize("door", MODERN)
@@ -251,7 +264,7 @@ async def test_the_first_answer_counts_wherever_it_comes_from(office: Office, do
             await office.run(word, await office.asked())
             came = await agent.answered(title, asked.request_state)
             assert came.get("error", {"code": "ok"})["code"] == code
-    assert await office.last() == ("allowed", "approved", "operator")
+    assert office.last() == ("allowed", "approved", "operator")
 
 
 @pytest.mark.parametrize("door", MODERN)
@@ -271,7 +284,7 @@ async def test_only_the_very_same_call_is_continued_and_only_once(
         ):
             refused = await who.answered(what, claimed)
             assert refused["error"]["code"] == "confirmation_not_found"
-            assert (await office.last())[0] == "answer_refused"
+            assert office.last()[0] == "answer_refused"
         assert await office.asked() == state
         again = await agent.round(title, request_state=state)
         assert isinstance(again, InputRequiredResult)
@@ -281,37 +294,74 @@ async def test_only_the_very_same_call_is_continued_and_only_once(
         both.append(await agent.answered(title, state))
         codes = sorted(came.get("error", {"code": ""})["code"] for came in both)
         assert codes == ["", "confirmation_already_answered", "confirmation_already_answered"]
-    titles = await office.titles()
+    titles = office.titles()
     assert (titles.count(title), f"altered {door}" in titles) == (1, False)
 
 
-async def test_an_answer_that_comes_too_late_is_refused(tmp_path: Path) -> None:
-    aipm = Install.make(tmp_path, "[plugins.policy]\nconfirmation_seconds = 0.2\n" + TOML[14:])
-    passkey = await _settle(tmp_path)
-    login = {"agent_id": "bot", "passkey": passkey, "project_id": "p", "purpose": "task"}
-    with aipm.up() as server:
-        here = Office(aipm, server.mcp, login)
-        async with here.agent("modern http", Person()) as agent:
-            asked = await agent.round("late")
-            assert isinstance(asked, InputRequiredResult)
-            while await here.run("inbox"):  # until its time is over
-                pass
-            late = await agent.answered("late", asked.request_state)
-            assert late["error"]["code"] == "confirmation_expired"
-        assert await here.titles() == []
+HELLO = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {"elicitation": {}},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+
+
+async def test_an_answer_counts_in_the_session_that_was_asked_only(office: Office) -> None:
+    async with office.agent("legacy http", None) as agent, httpx.AsyncClient(timeout=30) as http:
+
+        def post(session: str, **message: Any) -> Any:
+            head = {"accept": "application/json, text/event-stream", "mcp-session-id": session}
+            body = {"jsonrpc": "2.0", **message}
+            return http.stream("POST", office.url, json=body, headers=head)
+
+        sessions = []
+        for _ in range(2):
+            async with post("", id=1, method="initialize", params=HELLO) as hello:
+                sessions.append(hello.headers["mcp-session-id"])
+        mine, theirs = sessions
+        call = {"name": "create_task", "arguments": {"title": "raw", "session_token": agent.token}}
+        async with post(mine, id=7, method="tools/call", params=call) as stream:
+            events = (json.loads(x[6:]) async for x in stream.aiter_lines() if x[:6] == "data: ")
+            question = await anext(events)
+            assert question["method"] == "elicitation/create"
+            answers = (
+                (theirs, question["id"], accept()),
+                ("unknown", question["id"], accept()),
+                (mine, "aipm-1", accept()),
+                (mine, question["id"], ElicitResult(action="decline")),
+            )
+            for session, name, answer in answers:
+                async with post(session, id=name, result=answer.model_dump()) as taken:
+                    assert taken.status_code == 202
+            result = await anext(events)
+        assert (result["id"], result["result"]["isError"]) == (7, True)
+    assert "raw" not in office.titles()
+
+
+@pytest.mark.parametrize("approved", [False, True], ids=["unanswered", "approved"])
+async def test_an_answer_that_comes_too_late_is_refused(office: Office, approved: bool) -> None:
+    title = f"late {approved}"
+    async with office.agent("modern http", Person()) as agent:
+        asked = await agent.round(title)
+        assert isinstance(asked, InputRequiredResult)
+        if approved:
+            await office.run("approve", await office.asked())
+        office.rows(f"update confirmations set expires_at = 1 where id = '{asked.request_state}'")
+        late = await agent.answered(title, asked.request_state)
+        assert late["error"]["code"] == "confirmation_expired"
+    assert title not in office.titles()
 
 
 async def test_the_settings_can_close_this_way(tmp_path: Path) -> None:
-    aipm = Install.make(tmp_path, "[plugins.policy]\nelicitation = false\n" + TOML[14:])
+    aipm = Install.make(tmp_path, "[plugins.policy]\nelicitation = false" + RULE)
     passkey = await _settle(tmp_path)
     login = {"agent_id": "bot", "passkey": passkey, "project_id": "p", "purpose": "task"}
     person = Person(accept())
     with aipm.up() as server:
         here = Office(aipm, server.mcp, login)
-        for door in DOORS:
+        for door in ("legacy stdio", "modern http"):
             async with here.agent(door, person) as agent:
                 calls = asyncio.create_task(agent.create(door))
                 await here.run("deny", await here.asked())
                 assert (await calls)["error"]["code"] == "confirmation_denied"
     assert person.seen == []
-    assert "elicitation" not in json.dumps(await here.run("audit", "list"))
+    assert "elicitation" not in "".join(here.rows("select entry from policy_audit"))
