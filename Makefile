@@ -44,4 +44,5 @@ $(STAMP): pyproject.toml examples/aipm-clock/pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "aipm needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]' --editable examples/aipm-clock
+	$(BIN)/python -m compileall -q aipm_core plugins  # as an installed package is; `aipm mcp` must start fast
 	touch $(STAMP)

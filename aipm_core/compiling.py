@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pluggy
@@ -55,7 +56,7 @@ def _register(
             plugin=plugin,
             tool=tool,
             parse=parser_of(tool, core_texts),
-            schema=schema_of(tool, texts),
+            describe=partial(schema_of, tool, texts),
         )
     return dict(sorted(catalog.items()))
 

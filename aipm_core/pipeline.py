@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hmac import compare_digest
 from time import monotonic
 from typing import Any, TypeVar
@@ -28,14 +29,19 @@ _STALE = 0.005  # seconds
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Registered:
     """A tool ready to be called: its owner, its check, the schema agents are shown."""
 
     plugin: str
     tool: AnyTool
     parse: Parse
-    schema: Mapping[str, Json]
+    describe: Callable[[], Mapping[str, Json]]
+
+    @cached_property
+    def schema(self) -> Mapping[str, Json]:
+        """The JSON Schema agents are shown; most commands never ask for it."""
+        return self.describe()
 
 
 class _Broken(Exception):

@@ -26,9 +26,9 @@ class Access(Enum):
 
 
 class Arguments(BaseModel):
-    """Base of a tool's arguments: exact types, no unknown names."""
+    """Base of a tool's arguments: exact types, no unknown names. Built when first used."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class NoArguments(Arguments):

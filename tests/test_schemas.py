@@ -45,7 +45,7 @@ def every_tool() -> Iterator[Registered]:
     yield from assemble(Settings(data_dir=Path("unused")), classes).registered()
     raw: Tool[Any] = Tool(name="raw", run=_run, access=Access.SESSION, arguments=RAW)
     texts = Texts.load("aipm_core", "ja")
-    yield Registered("test", raw, parser_of(raw, texts), schema_of(raw, texts))
+    yield Registered("test", raw, parser_of(raw, texts), lambda: schema_of(raw, texts))
 
 
 async def _run(call: object, args: object) -> Json:

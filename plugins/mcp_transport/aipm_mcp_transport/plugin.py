@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aipm_core import (
@@ -83,7 +84,7 @@ class McpTransport(Plugin[McpConfig]):
         await serve(calls, self._face(gateway), self.ctx)
 
     def _face(self, gateway: Gateway) -> Face:
-        return Face.of(self.ctx.texts, definitions(gateway))
+        return Face.of(self.ctx.texts, partial(definitions, gateway))
 
     @asynccontextmanager
     async def _life(self) -> AsyncGenerator[None]:

@@ -6,8 +6,9 @@ carries its own envelope in ``_meta``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from typing import TypeAlias, TypeGuard
 
@@ -34,7 +35,7 @@ RequestId: TypeAlias = str | int
 ProgressToken: TypeAlias = str | int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Face:
     """Who the server is, and what it offers."""
 
@@ -42,18 +43,23 @@ class Face:
     title: str
     version: str
     instructions: str
-    tools: Sequence[Mapping[str, Json]]
+    offer: Callable[[], Iterable[Mapping[str, Json]]]
 
     @classmethod
-    def of(cls, texts: Texts, tools: Iterable[Mapping[str, Json]]) -> Face:
+    def of(cls, texts: Texts, offer: Callable[[], Iterable[Mapping[str, Json]]]) -> Face:
         """Make the face of this program in the language of its texts."""
         return cls(
             name="aipm",
             title=texts("server.title"),
             version=version("aipm-runtime"),
             instructions=texts("server.instructions"),
-            tools=tuple(tools),
+            offer=offer,
         )
+
+    @cached_property
+    def tools(self) -> Sequence[Mapping[str, Json]]:
+        """The tools as agents see them; made when the first one asks."""
+        return tuple(self.offer())
 
     def stamp(self) -> dict[str, Json]:
         """Return the server's identity as it goes on the wire."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -13,6 +14,8 @@ import pytest
 from aipm_core.testkit import Install, Server
 
 FIXTURES = Path(__file__).parent / "fixtures"
+# What makes the fixtures an installed distribution: for the processes under test only.
+INSTALLED = Path(__file__).parent / "installed"
 sys.path.insert(0, str(FIXTURES))
 
 from aipm_mcp_fixtures.node import Node, NoNode, found  # noqa: E402
@@ -51,7 +54,7 @@ class Team:
 @pytest.fixture(scope="session")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Team:
     install = Install.make(tmp_path_factory.mktemp("team"), SETTINGS)
-    install.environ["PYTHONPATH"] = str(FIXTURES)
+    install.environ["PYTHONPATH"] = f"{FIXTURES}{os.pathsep}{INSTALLED}"
     install.run("project", "add", "demo")
     agent = install.json("agent", "add", "worker", "--project", "demo")
     return Team(install, agent["passkey"])

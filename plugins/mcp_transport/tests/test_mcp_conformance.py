@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +32,8 @@ def fixtures(
     back_channel = "true" if request.param == "back channel" else "false"
     settings = f"[plugins.conformance]\nback_channel = {back_channel}\n"
     install = Install.make(tmp_path_factory.mktemp("conformance"), settings)
-    install.environ["PYTHONPATH"] = str(Path(__file__).parent / "fixtures")
+    here = Path(__file__).parent
+    install.environ["PYTHONPATH"] = f"{here / 'fixtures'}{os.pathsep}{here / 'installed'}"
     install.environ["PYTHONWARNINGS"] = "ignore"  # the fixtures use what the SDK deprecates
     with install.up() as server:
         yield request.param, server

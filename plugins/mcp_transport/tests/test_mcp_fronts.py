@@ -46,14 +46,16 @@ def replay(front: StdioFront | HttpFront, messages: list[Any]) -> Iterator[Any]:
 async def sdk_answers(team: Any, messages: list[Any]) -> list[Any]:
     """Let the SDK's own stream server answer, with the same runtime behind it."""
     settings = config.load(team.install.root / "aipm.toml", environ={})
-    async with open_runtime(settings) as runtime:
-        with anyio.fail_after(20):
-            return await _talk(runtime, messages)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(Path(__file__).parent / "installed")
+        async with open_runtime(settings) as runtime:
+            with anyio.fail_after(20):
+                return await _talk(runtime, messages)
 
 
 async def _talk(runtime: Runtime, messages: list[Any]) -> list[Any]:
     texts = Texts.load("aipm_mcp_transport", runtime.settings.locale)
-    face = protocol.Face.of(texts, definitions(runtime))
+    face = protocol.Face.of(texts, lambda: definitions(runtime))
     server = make_server(runtime, ToolCalls(runtime), face)
     inward, inbox = anyio.create_memory_object_stream[Any](16)
     outward, outbox = anyio.create_memory_object_stream[Any](16)
