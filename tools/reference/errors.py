@@ -40,7 +40,7 @@ def _section(package: str, found: list[Sighting]) -> str:
     rows: dict[tuple[str, int], list[str]] = {}
     for seen in found:
         if seen.package == package:
-            texts = rows.setdefault((seen.code, seen.status), [])
+            texts = rows.setdefault((seen.code, seen.status or _elsewhere(seen, found)), [])
             texts += [text for text in _texts(seen) if text not in texts]
     title = "The core" if package == "aipm_core" else package.removeprefix("aipm_")
     told = [
@@ -48,6 +48,11 @@ def _section(package: str, found: list[Sighting]) -> str:
         for (name, status), texts in sorted(rows.items())
     ]
     return f"## {title}\n{table(('code', 'status', 'text'), told)}"
+
+
+def _elsewhere(seen: Sighting, found: list[Sighting]) -> int:
+    """Return the status of a code whose status is a variable here and written out elsewhere."""
+    return next((other.status for other in found if other.code == seen.code and other.status), 0)
 
 
 def _texts(seen: Sighting) -> list[str]:
