@@ -23,7 +23,7 @@ def test_the_pages_are_up_to_date() -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert sorted(file.name for file in PAGES.iterdir()) == sorted(WRITERS)
+    assert {file.name for file in PAGES.iterdir()} == {name for name in WRITERS if name[0] != "."}
 
 
 def test_every_tool_that_a_plugin_offers_has_a_section() -> None:

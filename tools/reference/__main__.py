@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tools.reference import commands, errors, events, settings, tools
+from tools.reference import commands, errors, events, settings, staircase, tools
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "reference"
 WRITERS = {
@@ -14,6 +14,7 @@ WRITERS = {
     "settings.md": settings.write,
     "events.md": events.write,
     "commands.md": commands.write,
+    "../architecture.md": staircase.write,
 }
 
 

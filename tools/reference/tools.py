@@ -29,8 +29,9 @@ While an interrupt is unread it is replaced by one text, and no tool runs; exemp
 Every tool may also answer with the [errors](errors.md) of the way to it: `authentication_required`,
 `session_invalid`, `session_token_mismatch`, `invalid_arguments`, `rate_limited`, `tool_disabled`,
 `internal_error`, `store_unavailable`; with a [rule](settings.md#pluginspolicyrules) on it,
-`denied_by_policy`, `confirmation_denied`, `confirmation_expired`, `no_confirmer`, `server_stopping`.
-*Refuses with* lists what comes on top, found by following the source; it may hold one too many.
+`denied_by_policy`, `confirmation_denied`, `confirmation_expired`, `no_confirmer` and
+`server_stopping`. *Refuses with* lists what comes on top, found by following the source; it may hold
+one too many.
 """
 LOOP = """\
 ## Tools of the agent in the server
