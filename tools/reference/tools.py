@@ -30,8 +30,8 @@ Every tool may also answer with the [errors](errors.md) of the way to it: `authe
 `session_invalid`, `session_token_mismatch`, `invalid_arguments`, `rate_limited`, `tool_disabled`,
 `internal_error`, `store_unavailable`; with a [rule](settings.md#pluginspolicyrules) on it,
 `denied_by_policy`, `confirmation_denied`, `confirmation_expired`, `no_confirmer` and
-`server_stopping`. *Refuses with* lists what comes on top, found by following the source; it may hold
-one too many.
+`server_stopping`. *Refuses with* lists what comes on top, found by following the source; it may
+hold one too many.
 """
 LOOP = """\
 ## Tools of the agent in the server
