@@ -6,7 +6,7 @@ import errno
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
 import anyio
@@ -16,6 +16,7 @@ from aipm_core.config import ServerSettings
 from aipm_core.contributions import Runs
 from aipm_core.errors import PortTaken, StartupError
 from aipm_core.runtime import Runtime
+from aipm_core.server import supervisor
 from aipm_core.server.app import App
 from aipm_core.server.guard import Guard, check_bind
 from aipm_core.wire import LARGEST_BODY
@@ -42,8 +43,13 @@ class _Server(uvicorn.Server):
         """Do nothing; :func:`serve` puts its own here."""
 
 
-async def serve(runtime: Runtime, settings: ServerSettings, ready: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT; ``ready`` is told the base address once it answers."""
+async def serve(
+    runtime: Runtime,
+    settings: ServerSettings,
+    ready: Callable[[str], None],
+    signals: AsyncIterator[signal.Signals],
+) -> None:
+    """Serve until the first signal; ``ready`` is told the base address once it answers."""
     listener = _listen(settings)
     port = listener.getsockname()[1]
     app = Guard(App(runtime, runtime.store, runtime.routes), settings, port)
@@ -64,7 +70,8 @@ async def serve(runtime: Runtime, settings: ServerSettings, ready: Callable[[str
     )
     server.on_started = lambda: _say_ready(_url(settings.host, port), ready)  # type: ignore[method-assign]
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_stop_on_signal, runtime, server)
+        tasks.start_soon(_stop_on_signal, runtime, server, signals)
+        tasks.start_soon(supervisor.keep_telling)
         tasks.start_soon(runtime.serve, Runs.UP)
         await server.serve(sockets=[listener])
         logger.info("stopped")
@@ -73,6 +80,7 @@ async def serve(runtime: Runtime, settings: ServerSettings, ready: Callable[[str
 
 def _say_ready(url: str, ready: Callable[[str], None]) -> None:
     logger.info("listening on %s", url)
+    supervisor.tell(supervisor.READY)
     ready(url)
 
 
@@ -99,12 +107,30 @@ def _listen(settings: ServerSettings) -> socket.socket:
     return listener
 
 
-async def _stop_on_signal(runtime: Runtime, server: uvicorn.Server) -> None:
+async def _stop_on_signal(
+    runtime: Runtime, server: uvicorn.Server, signals: AsyncIterator[signal.Signals]
+) -> None:
+    async for received in signals:
+        logger.info("told to stop by %s", received.name)
+        supervisor.tell(supervisor.STOPPING)
+        runtime.engine.end_waits()
+        server.should_exit = True
+
+
+@contextmanager
+def stop_signals() -> Iterator[AsyncIterator[signal.Signals]]:
+    """Receive SIGTERM and SIGINT instead of dying of them, from before the start to after the end.
+
+    A second one must not cut short what the first one began.
+    """
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for received in signals:
-            logger.info("told to stop by %s", signal.Signals(received).name)
-            runtime.engine.end_waits()
-            server.should_exit = True
+        yield signals
+
+
+def ignore_stop_signals() -> None:
+    """Let nothing interrupt the way out: everything is closed, only the exit is left."""
+    for which in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(which, signal.SIG_IGN)
 
 
 def _url(host: str, port: int) -> str:

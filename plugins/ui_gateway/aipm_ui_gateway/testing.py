@@ -20,7 +20,7 @@ from aipm_sessions.plugin import REGISTRY, Sessions
 from aipm_core import Event, Json
 from aipm_core.config import ServerSettings
 from aipm_core.context import PluginClass
-from aipm_core.server.serving import serve
+from aipm_core.server.serving import serve, stop_signals
 from aipm_core.testing import TestRuntime, running
 from aipm_ui_gateway.plugin import UiGateway
 
@@ -142,15 +142,16 @@ async def served(
     for :func:`aipm_core.testing.running`.
     """
     server = ServerSettings.model_validate({"port": 0, **settings.pop("server", {})})
-    async with running(Sessions, UiGateway, *plugins, data_dir=data_dir, **settings) as aipm:
-        url: asyncio.Future[str] = asyncio.Future()
-        serving = asyncio.create_task(serve(aipm.runtime, server, url.set_result))
-        serving.add_done_callback(lambda task: url.done() or url.cancel(str(task)))
-        stage = Stage(aipm, await url)
-        try:
-            yield stage
-        finally:
-            await stage.http.aclose()
-            if not serving.done():
-                os.kill(os.getpid(), signal.SIGTERM)
-            await serving
+    with stop_signals() as signals:
+        async with running(Sessions, UiGateway, *plugins, data_dir=data_dir, **settings) as aipm:
+            url: asyncio.Future[str] = asyncio.Future()
+            serving = asyncio.create_task(serve(aipm.runtime, server, url.set_result, signals))
+            serving.add_done_callback(lambda task: url.done() or url.cancel(str(task)))
+            stage = Stage(aipm, await url)
+            try:
+                yield stage
+            finally:
+                await stage.http.aclose()
+                if not serving.done():
+                    os.kill(os.getpid(), signal.SIGTERM)
+                await serving
