@@ -286,6 +286,8 @@ async def test_only_the_very_same_call_is_continued_and_only_once(
             assert refused["error"]["code"] == "confirmation_not_found"
             assert office.last()[0] == "answer_refused"
         assert await office.asked() == state
+        early = await agent.round(title, input_responses={"confirmation": accept()})
+        assert isinstance(early, InputRequiredResult), "nobody has seen the question yet"
         again = await agent.round(title, request_state=state)
         assert isinstance(again, InputRequiredResult)
         assert again.request_state == state
@@ -300,26 +302,34 @@ async def test_only_the_very_same_call_is_continued_and_only_once(
 
 HELLO = {
     "protocolVersion": "2025-11-25",
-    "capabilities": {"elicitation": {}},
     "clientInfo": {"name": "test", "version": "1"},
 }
 
 
+class Raw:
+    """A legacy client without a library."""
+
+    def __init__(self, url: str, http: httpx.AsyncClient) -> None:
+        self._url = url
+        self._http = http
+
+    def post(self, session: str, **message: Any) -> Any:
+        head = {"accept": "application/json, text/event-stream", "mcp-session-id": session}
+        body = {"jsonrpc": "2.0", **message}
+        return self._http.stream("POST", self._url, json=body, headers=head)
+
+    async def greet(self, capabilities: Any) -> str:
+        params = {**HELLO, "capabilities": capabilities}
+        async with self.post("", id=1, method="initialize", params=params) as hello:
+            return str(hello.headers["mcp-session-id"])
+
+
 async def test_an_answer_counts_in_the_session_that_was_asked_only(office: Office) -> None:
     async with office.agent("legacy http", None) as agent, httpx.AsyncClient(timeout=30) as http:
-
-        def post(session: str, **message: Any) -> Any:
-            head = {"accept": "application/json, text/event-stream", "mcp-session-id": session}
-            body = {"jsonrpc": "2.0", **message}
-            return http.stream("POST", office.url, json=body, headers=head)
-
-        sessions = []
-        for _ in range(2):
-            async with post("", id=1, method="initialize", params=HELLO) as hello:
-                sessions.append(hello.headers["mcp-session-id"])
-        mine, theirs = sessions
+        raw = Raw(office.url, http)
+        mine, theirs = await raw.greet({"elicitation": {}}), await raw.greet({"elicitation": {}})
         call = {"name": "create_task", "arguments": {"title": "raw", "session_token": agent.token}}
-        async with post(mine, id=7, method="tools/call", params=call) as stream:
+        async with raw.post(mine, id=7, method="tools/call", params=call) as stream:
             events = (json.loads(x[6:]) async for x in stream.aiter_lines() if x[:6] == "data: ")
             question = await anext(events)
             assert question["method"] == "elicitation/create"
@@ -330,11 +340,27 @@ async def test_an_answer_counts_in_the_session_that_was_asked_only(office: Offic
                 (mine, question["id"], ElicitResult(action="decline")),
             )
             for session, name, answer in answers:
-                async with post(session, id=name, result=answer.model_dump()) as taken:
+                async with raw.post(session, id=name, result=answer.model_dump()) as taken:
                     assert taken.status_code == 202
             result = await anext(events)
         assert (result["id"], result["result"]["isError"]) == (7, True)
     assert "raw" not in office.titles()
+
+
+@pytest.mark.parametrize("capabilities", [{}, {"elicitation": {"url": {}}}, None])
+async def test_a_client_that_shows_no_forms_is_sent_none(office: Office, capabilities: Any) -> None:
+    async with office.agent("legacy http", None) as agent, httpx.AsyncClient(timeout=30) as http:
+        raw = Raw(office.url, http)
+        session = "unknown" if capabilities is None else await raw.greet(capabilities)
+        call = {"name": "create_task", "arguments": {"title": "mute", "session_token": agent.token}}
+
+        async def deny() -> None:
+            await office.run("deny", await office.asked())
+
+        denial = asyncio.create_task(deny())
+        async with raw.post(session, id=7, method="tools/call", params=call) as answer:
+            assert answer.headers["content-type"] == "application/json"
+        await denial
 
 
 @pytest.mark.parametrize("approved", [False, True], ids=["unanswered", "approved"])
