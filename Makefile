@@ -10,7 +10,7 @@ run: $(STAMP)  ## set up everything and start the server with a demo project
 	$(BIN)/python -m aipm_core.cli.first_run
 
 test: $(STAMP) check  ## the whole test suite
-	$(BIN)/pytest -m "not long"
+	$(BIN)/pytest -m "not long" -n auto --dist loadfile
 
 check: $(STAMP)  ## style, types, architecture
 	$(BIN)/ruff format --check .

@@ -26,7 +26,7 @@ SETTINGS = """\
 [plugins.mcp_transport]
 progress_seconds = 0.2
 """
-NOT_RUN: list[str] = []
+NOT_PROVEN = "NOT PROVEN HERE:"
 AIPM = Path(sys.executable).with_name("aipm")
 
 
@@ -78,12 +78,13 @@ def node() -> Node:
     try:
         return found()
     except NoNode as error:
-        NOT_RUN.append(str(error))
-        pytest.skip(f"NOT PROVEN HERE: {error}")
+        pytest.skip(f"{NOT_PROVEN} {error}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for reason in NOT_RUN:
+    """Say it loudly, also when another process ran the tests."""
+    reasons = {str(report.longrepr) for report in terminalreporter.getreports("skipped")}
+    for reason in sorted(reason for reason in reasons if NOT_PROVEN in reason):
         terminalreporter.section("MCP CONFORMANCE AND INSPECTOR WERE NOT RUN", sep="!", red=True)
         terminalreporter.write_line(reason, red=True)
         terminalreporter.write_line(
