@@ -29,12 +29,11 @@ def definitions(gateway: Gateway) -> Iterator[dict[str, Json]]:
 
 
 def _annotations(tool: AnyTool) -> dict[str, Json]:
-    """Say everything: a hint left out means the worst."""
+    """Say what changes and what can be repeated; nobody's tokens are spent on more."""
     return {
         "readOnlyHint": tool.read_only,
         "destructiveHint": tool.destructive,
         "idempotentHint": tool.idempotent or tool.read_only,
-        "openWorldHint": False,
     }
 
 

@@ -24,7 +24,7 @@ class UpdateTaskFromChat(Arguments):
 
     task_id: str = ID
     description: str | None = Field(default=None, max_length=20_000)
-    title: str | None = Field(default=None, min_length=1, max_length=200, pattern=r"\S")
+    title: str | None = Field(default=None, max_length=200, pattern=r"\S")
     status: Status | None = None
     delete: bool = False
 
@@ -32,7 +32,7 @@ class UpdateTaskFromChat(Arguments):
 class NotifyTaskSession(Arguments):
     """Arguments of ``notify_task_session``."""
 
-    message: str = Field(min_length=1, max_length=4000, pattern=r"\S")
+    message: str = Field(max_length=4000, pattern=r"\S")
     conversation_id: str | None = Field(default=None, min_length=1, max_length=64)
     related_task_id: str | None = Field(default=None, min_length=1, max_length=64)
     priority: Literal["normal", "high"] = "normal"

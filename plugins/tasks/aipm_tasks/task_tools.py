@@ -15,8 +15,8 @@ from aipm_tasks.ledger import Ledger, shown
 from aipm_tasks.moves import Moves
 from aipm_tasks.rules import Rules
 
-TITLE = Field(min_length=1, max_length=200, pattern=r"\S")
-ID = Field(min_length=1, max_length=64)
+TITLE = Field(max_length=200, pattern=r"\S")
+ID = Field(max_length=64)
 DESCRIPTION = Field(default="", max_length=20_000)
 REASON = Field(default=None, max_length=4000)
 
