@@ -1,5 +1,6 @@
 """A store that cannot be used says why in one sentence."""
 
+import fcntl
 import os
 import sqlite3
 import subprocess
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from aipm_core.errors import StoreError
+from aipm_core.store.locks import locked
 from aipm_core.store.place import filesystem_of
 from aipm_core.testkit import Install
 
@@ -65,3 +68,15 @@ def test_network_file_systems_are_recognised(tmp_path: Path) -> None:
     assert filesystem_of(Path("/mnt/team data/aipm"), mounts) == "nfs4"
     assert filesystem_of(Path("/home/me"), mounts) == "ext4"
     assert filesystem_of(Path("/home/me"), tmp_path / "absent") is None
+
+
+def test_a_lock_that_nobody_lets_go_of_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "write.lock"
+    with path.open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(StoreError, match="does not go on"), locked(path, patience=0.1):
+            pass
+    with locked(path), path.open("ab") as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with path.open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 
 from aipm_core.errors import StoreError, StoreUnavailable
-from aipm_core.store import backup, occupancy, place, schema
+from aipm_core.store import backup, occupancy, place, restore, schema
 from aipm_core.store.doorbell import Doorbell
 from aipm_core.store.locks import locked
 from aipm_core.store.port import Migration, Progress, Row, Unit
@@ -129,7 +129,7 @@ class SqliteStore:
         self, file: Path, migrations: Mapping[str, Sequence[Migration]], *, replace: bool
     ) -> Path | None:
         """Put a checked copy in the place of the database."""
-        return backup.put_back(self._data_dir, file, migrations, replace=replace)
+        return restore.put_back(self._data_dir, file, migrations, replace=replace)
 
     async def _listen(self) -> None:
         while True:
