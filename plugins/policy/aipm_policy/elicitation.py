@@ -65,7 +65,8 @@ class ClientQuestions:
     ) -> Confirmation:
         """Await the answer from ``elsewhere`` while the caller's user is asked as well."""
         way = self.way_to(call)
-        if way is None or asked.status != "pending":
+        # The answer comes over the agent's own connection: too weak a proof for the worst calls.
+        if way is None or asked.status != "pending" or verdict.level == "CRITICAL":
             return await elsewhere
         waiting = asyncio.create_task(elsewhere)
         asking = asyncio.create_task(self._ask(way, call, verdict, asked))

@@ -377,8 +377,13 @@ async def test_an_answer_that_comes_too_late_is_refused(office: Office, approved
     assert title not in office.titles()
 
 
-async def test_the_settings_can_close_this_way(tmp_path: Path) -> None:
-    aipm = Install.make(tmp_path, "[plugins.policy]\nelicitation = false" + RULE)
+@pytest.mark.parametrize(
+    "settings",
+    ["[plugins.policy]\nelicitation = false" + RULE, RULE.replace("WARN", "CRITICAL")],
+    ids=["switched off", "a critical call"],
+)
+async def test_the_settings_can_close_this_way(tmp_path: Path, settings: str) -> None:
+    aipm = Install.make(tmp_path, settings)
     passkey = await _settle(tmp_path)
     login = {"agent_id": "bot", "passkey": passkey, "project_id": "p", "purpose": "task"}
     person = Person(accept())
