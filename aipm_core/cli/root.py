@@ -25,6 +25,12 @@ class Root(TyperGroup):
         """List command names."""
         return sorted(_points())
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        """List what there is. Building every command for its first line would take as long again."""
+        rows = [(name, _summary(point)) for name, point in sorted(_points().items())]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401
         """Import one command."""
         point = _points().get(cmd_name)
@@ -36,10 +42,7 @@ def _points() -> dict[str, EntryPoint]:
 
 
 def _command(point: EntryPoint) -> Any:  # noqa: ANN401
-    try:
-        loaded = point.load()
-    except Exception as error:  # noqa: BLE001 - one broken plugin must not take the others along
-        loaded = _broken(point, error)
+    loaded = _loaded(point)
     if not isinstance(loaded, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command(name=point.name)(loaded)
@@ -47,6 +50,24 @@ def _command(point: EntryPoint) -> Any:  # noqa: ANN401
     command = get_command(loaded)
     command.name = point.name
     return command
+
+
+def _summary(point: EntryPoint) -> str:
+    """Return the first line of a command's help."""
+    loaded = _loaded(point)
+    if isinstance(loaded, typer.Typer):
+        callbacks = [command.callback for command in loaded.registered_commands]
+        text = loaded.info.help or (callbacks[0].__doc__ if callbacks and callbacks[0] else "")
+    else:
+        text = loaded.__doc__
+    return str(text or "").strip().partition("\n")[0]
+
+
+def _loaded(point: EntryPoint) -> Any:  # noqa: ANN401
+    try:
+        return point.load()
+    except Exception as error:  # noqa: BLE001 - one broken plugin must not take the others along
+        return _broken(point, error)
 
 
 def _broken(point: EntryPoint, error: Exception) -> Callable[[], None]:
