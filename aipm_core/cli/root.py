@@ -26,7 +26,7 @@ class Root(TyperGroup):
         return sorted(_points())
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """List what there is. Building every command for its first line would take as long again."""
+        """List what there is; building every command for its first line takes as long again."""
         rows = [(name, _summary(point)) for name, point in sorted(_points().items())]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
