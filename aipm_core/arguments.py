@@ -116,6 +116,6 @@ def _without_null(node: dict[str, Json]) -> dict[str, Json]:
     if choices:
         node = {k: v for k, v in node.items() if k != "anyOf"}
         node |= choices[0] if len(choices) == 1 else {"anyOf": choices}
-    if node.get("default", ...) is None:
+    if node.get("default", ...) in (None, ""):
         del node["default"]
     return node

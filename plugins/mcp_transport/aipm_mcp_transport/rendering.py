@@ -29,12 +29,16 @@ def definitions(gateway: Gateway) -> Iterator[dict[str, Json]]:
 
 
 def _annotations(tool: AnyTool) -> dict[str, Json]:
-    """Say what changes and what can be repeated; nobody's tokens are spent on more."""
-    return {
+    """Say what a client asks a person about: Codex runs nothing unasked that may reach the world.
+
+    A hint left out means the worst, except for tools that only read.
+    """
+    hints: dict[str, Json] = {
         "readOnlyHint": tool.read_only,
         "destructiveHint": tool.destructive,
         "idempotentHint": tool.idempotent or tool.read_only,
     }
+    return hints if tool.read_only else {**hints, "openWorldHint": False}
 
 
 def outcome(reply: Reply, face: Face, *, modern: bool) -> dict[str, Json]:

@@ -53,6 +53,14 @@ async def test_the_official_client_logs_in_and_works(team: Any, server: Server, 
         )
 
 
+def test_tools_that_change_something_say_that_it_stays_here(http: HttpFront) -> None:
+    """Codex asks a person, or refuses, before it runs what may reach the world."""
+    for tool in http.ask(request("legacy", "tools/list"))["result"]["tools"]:
+        hints = tool["annotations"]
+        assert {"readOnlyHint", "destructiveHint", "idempotentHint"} <= hints.keys()
+        assert hints["readOnlyHint"] or hints["openWorldHint"] is False
+
+
 @pytest.mark.parametrize("era", ERAS)
 def test_errors_carry_the_same_envelope_in_both_places(http: HttpFront, era: Era) -> None:
     result = http.ask(call(era, "probe_whoami"))["result"]
