@@ -143,6 +143,7 @@ def test_the_largest_bearable_message_is_answered(http: HttpFront, stdio: StdioF
     message = call("legacy", "probe_echo", {"text": "x" * 1_000_000})
     assert http.ask(message)["result"]["isError"] is False
     assert stdio.ask(message)["result"]["isError"] is False
+    assert lives(stdio)
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
