@@ -1,6 +1,6 @@
 """Numbers about the running program. Counting is a dictionary; formatting happens when asked.
 
-A counter of ``prometheus_client`` costs 1.5 µs a call for its lock; this costs 0.2 µs, because
+A counter of ``prometheus_client`` costs 1.2 µs a call for its lock; this costs 0.25 µs, because
 everything happens on one event loop. The library does the formatting at ``/metrics``.
 """
 

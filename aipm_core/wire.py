@@ -1,6 +1,6 @@
 """JSON from outside: refused when it is too deep, ambiguous or not really text.
 
-orjson is faster (1 µs against 5 µs for a small request) but takes duplicate keys silently, and
+orjson is faster (0.7 µs against 4 µs for a small request) but takes duplicate keys silently, and
 ``{"role": "agent", "role": "human"}`` must not mean what the last reader thinks it means.
 """
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from aipm_core import CallError, Json, PluginContext, Route
 from aipm_core.contributions import Asgi
 from aipm_core.server.answers import answer, send_json
+from aipm_core.server.bearer import bearer
 from aipm_core.wire import BadJson, parse_json
 from aipm_file_chat.config import FileChatConfig
 from aipm_file_chat.history import History
@@ -71,9 +72,7 @@ class Routes:
         return app
 
     async def _who(self, scope: Any) -> str:  # noqa: ANN401
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
-        kind, _, token = given[0].decode("latin-1").partition(" ") if len(given) == 1 else ("",) * 3
-        person = await self._people.whose(token.strip()) if kind.lower() == "bearer" else None
+        person = await self._people.whose(bearer(scope["headers"]) or "")
         if person is None:
             raise self._ctx.refuse("ui_token_required", 401)
         return person.id

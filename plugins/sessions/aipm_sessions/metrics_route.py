@@ -6,6 +6,7 @@ from typing import Any
 
 from aipm_core import Gateway, PluginContext
 from aipm_core.server.answers import answer
+from aipm_core.server.bearer import bearer
 from aipm_sessions.api import People
 from aipm_sessions.config import SessionsConfig
 
@@ -34,15 +35,6 @@ class MetricsRoute:
         if await self._people.whose(token) is not None:
             return True
         return await gateway.authenticate(token) is not None
-
-
-def bearer(headers: list[tuple[bytes, bytes]]) -> str | None:
-    """Return the token of an ``Authorization: Bearer`` header, if there is exactly one."""
-    values = [value for name, value in headers if name == b"authorization"]
-    if len(values) != 1:
-        return None
-    scheme, _, token = values[0].decode("latin-1").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" and token.strip() else None
 
 
 async def _send_text(send: Any, text: bytes) -> None:  # noqa: ANN401

@@ -9,6 +9,7 @@ from aipm_sessions.api import PEOPLE, TOKENS_CHANGED, Agent
 
 from aipm_core import PluginContext
 from aipm_core.logs import SECRET
+from aipm_core.server.bearer import bearer
 from aipm_ui_gateway.config import UiGatewayConfig
 
 _LOOK_AGAIN = 60.0  # seconds; a token also ends by itself, and nobody is woken then
@@ -24,14 +25,10 @@ class Identity:
 
     def token(self, scope: Any) -> str | None:  # noqa: ANN401
         """Return the bearer token of a request, if it has one."""
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
-        if not given:
-            return None
-        text: str = given[0].decode("latin-1")
-        kind, _, token = text.partition(" ")
-        if len(given) > 1 or kind.lower() != "bearer" or not token.strip():
+        token = bearer(scope["headers"])
+        if token == "":
             raise self._ctx.refuse("session_invalid", 401)
-        return token.strip()
+        return token
 
     async def person(self, token: str | None) -> Agent:
         """Return whose token it is."""

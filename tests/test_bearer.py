@@ -1,0 +1,24 @@
+"""One reading of the Authorization header for every route."""
+
+import pytest
+
+from aipm_core.server.bearer import bearer
+
+
+@pytest.mark.parametrize(
+    ("values", "token"),
+    [
+        ([], None),
+        ([b"Bearer abc"], "abc"),
+        ([b"bearer  abc "], "abc"),
+        ([b"Bearer"], ""),
+        ([b"Bearer "], ""),
+        ([b"Basic abc"], ""),
+        ([b"abc"], ""),
+        ([b"Bearer abc", b"Bearer abc"], ""),
+        ([b"Bearer abc", b"Basic x"], ""),
+    ],
+)
+def test_only_one_plain_token_is_a_token(values: list[bytes], token: str | None) -> None:
+    headers = [(b"host", b"x"), *((b"authorization", value) for value in values)]
+    assert bearer(headers) == token
