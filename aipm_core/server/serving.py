@@ -60,6 +60,7 @@ async def serve(
             access_log=False,
             log_config=None,
             server_header=False,
+            proxy_headers=False,  # nothing here believes what a header says about its sender
             limit_concurrency=settings.max_connections,
             timeout_graceful_shutdown=_GRACE,
             ws="websockets-sansio",

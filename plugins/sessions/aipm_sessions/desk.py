@@ -31,10 +31,7 @@ _FLUSH = 2.0  # seconds; a touch lost in a crash costs that much of a session's 
 _GRACE = 60.0  # seconds in which an agent that reported its work may still log out
 _FROM = "select s.*, a.name, a.kind, a.role from sessions s join agents a on a.id = s.agent_id "
 _SELECT = f"{_FROM} where s.ended_at is null and "
-_BY_TOKEN = (
-    f"{_FROM} where s.token_hash = ? and "
-    "(s.ended_at is null or (s.end_reason = 'completed' and s.ended_at > ?))"
-)
+_BY_TOKEN = f"{_FROM} where s.token_hash = ?"
 
 
 class Desk:
@@ -52,12 +49,13 @@ class Desk:
 
     async def resolve(self, token: str) -> Session | None:
         """Say whose session a token is; the answer keeps the session alive."""
-        now = self._ctx.clock()
-        row = await self._ctx.store.one(_BY_TOKEN, token_hash(token), iso(now - _GRACE))
+        row = await self._ctx.store.one(_BY_TOKEN, token_hash(token))
         if row is None or self._expired(row):
             return None
         if row["ended_at"] is None:
-            self._touched[row["id"]] = now
+            self._touched[row["id"]] = self._ctx.clock()
+        elif not self._may_still_leave(row):
+            return None
         return _session(row)
 
     async def admit(self, call: Call) -> None:
@@ -192,6 +190,11 @@ class Desk:
     def _expired(self, row: Row) -> bool:
         now = self._ctx.clock()
         return bool(now >= row["ends_at"] or now >= self._last(row) + self._config.idle_seconds)
+
+    def _may_still_leave(self, row: Row) -> bool:
+        """Say whether a session that has ended did so by reporting its work, just now."""
+        since = iso(self._ctx.clock() - _GRACE)
+        return bool(row["end_reason"] == "completed" and row["ended_at"] > since)
 
     def _last(self, row: Row) -> float:
         return max(float(row["last_seen"]), self._touched.get(row["id"], 0.0))
