@@ -140,10 +140,13 @@ def load(path: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
 
 def parse(table: Mapping[str, Json], environ: Mapping[str, str], file: Path) -> Settings:
     """Check a table of settings; paths in it are relative to ``file``."""
-    merged = _with_environment(dict(table), environ)
+    merged, laid_over = dict(table), _overrides(environ)
+    for name, keys in laid_over.items():
+        _put(merged, keys, environ[name])
+    where = f"{file} with {', '.join(laid_over)}" if laid_over else str(file)
     if "file" in merged:
-        raise ConfigError(unknown_key(f"{file}", "file", _names(Settings)))
-    settings = checked(Settings, merged, str(file))
+        raise ConfigError(unknown_key(where, "file", _names(Settings)))
+    settings = checked(Settings, merged, where)
     base = file.resolve().parent
     return settings.model_copy(update={"data_dir": base / settings.data_dir, "file": file})
 
@@ -192,16 +195,16 @@ def _nested(model: type[BaseModel], path: Iterable[str]) -> type[BaseModel]:
     return model
 
 
-def _with_environment(table: dict[str, Json], environ: Mapping[str, str]) -> dict[str, Json]:
-    """Lay ``AIPM_SECTION__KEY`` over the file; other names are not ours to judge."""
-    for name, value in sorted(environ.items()):
-        path = name.removeprefix(_PREFIX).lower().split("__")
-        if not name.startswith(_PREFIX) or path[0] not in _names(Settings):
+def _overrides(environ: Mapping[str, str]) -> dict[str, list[str]]:
+    """Find ``AIPM_SECTION__KEY`` and the keys it stands for; other names are not ours to judge."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(environ):
+        keys = name.removeprefix(_PREFIX).lower().split("__")
+        if not name.startswith(_PREFIX) or keys[0] not in _names(Settings):
             continue
-        if len(path) == 1 and path[0] in _SECTIONS:
-            continue
-        _put(table, path, value)
-    return table
+        if len(keys) > 1 or keys[0] not in _SECTIONS:
+            found[name] = keys
+    return found
 
 
 def _put(table: dict[str, Json], path: list[str], value: str) -> None:

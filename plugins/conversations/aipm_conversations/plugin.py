@@ -66,7 +66,7 @@ class Conversations(Plugin[ConversationsConfig]):
         yield tool(self._talk.start_conversation, access=Access.CHAT)
         yield tool(self._talk.send_conversation_message, access=Access.CHAT)
         yield tool(self._talk.respond_conversation_message, access=Access.CHAT)
-        yield tool(self._talk.end_conversation, access=Access.CHAT, destructive=True)
+        yield tool(self._talk.end_conversation, access=Access.CHAT)
 
     @hookimpl
     def aipm_lifespan(self) -> Iterable[Lifespan]:

@@ -96,7 +96,7 @@ class Tasks(Plugin[TasksConfig]):
         yield tool(self._reporting.report_completed, access=Access.TASK)
         yield tool(self._requests.request_task, access=Access.SESSION)
         yield tool(self._requests.approve_task_request, access=Access.MANAGER)
-        yield tool(self._requests.reject_task_request, access=Access.MANAGER, destructive=True)
+        yield tool(self._requests.reject_task_request, access=Access.MANAGER)
         yield tool(self._chat.update_task_from_chat, access=Access.CHAT, destructive=True)
         yield tool(self._chat.notify_task_session, access=Access.CHAT)
 
