@@ -167,6 +167,7 @@ class Pipeline:
         """Say why the tool's access closes it to the caller; ``None`` if it is open.
 
         An authorizer that refuses for the same reason may know what to do instead: its text wins.
+        Another session would not help one that is over, so that is said first.
         """
         refused = refusal_of(call.tool, call.session, self.texts)
         if refused is None or call.session is None:
@@ -174,7 +175,8 @@ class Pipeline:
         try:
             await self._authorize(call, static=True)
         except CallError as error:
-            return error if error.code == refused.code else refused
+            first = error.code == refused.code or isinstance(error, SessionInvalid)
+            return error if first else refused
         except _Broken:
             return refused
         return refused

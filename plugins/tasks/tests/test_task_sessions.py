@@ -1,6 +1,7 @@
 """Which session works on which task, for how long, and what it is told to do next."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -291,3 +292,13 @@ async def test_who_watches_the_status_sees_changes_at_once(team: Teams) -> None:
         lines = {line["agent_id"]: line for line in await overview.look("p")}
         assert lines["worker"]["sessions"][0]["stale"] is True
         assert lines["worker"]["sessions"][0]["task_title"] == "new"
+
+
+async def test_a_session_that_is_over_is_told_so_by_every_tool(team: Teams) -> None:
+    async with team() as t:
+        await t.add("作業", "in_progress")
+        session = await t.session()
+        await t.result("report_completed", session, result="success")
+        over = replace(session, over=True)  # as its token is recognised from now on
+        for tool in ("get_my_task", "create_task", "notify_task_session", "approve_task_request"):
+            assert await t.code(tool, over) == "session_invalid", tool
