@@ -19,6 +19,7 @@ _KEPT = frozenset(
         b"mcp-session-id",
     }
 )
+_NONE: frozenset[bytes] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,17 @@ class Head:
     """What a client said about its message."""
 
     fields: dict[bytes, bytes]
-    doubled: bool
+    doubled: frozenset[bytes]
 
     @classmethod
     def read(cls, headers: Iterable[tuple[bytes, bytes]]) -> Head:
         """Keep the fields that matter; one that comes twice has no meaning we would trust."""
         kept = [(name, value) for name, value in headers if name in _KEPT]
         fields = dict(kept)
-        return cls(fields, doubled=len(fields) != len(kept))
+        if len(fields) == len(kept):
+            return cls(fields, doubled=_NONE)
+        names = [name for name, _ in kept]
+        return cls(fields, doubled=frozenset(name for name in fields if names.count(name) > 1))
 
     def text(self, name: bytes) -> str | None:
         """Return a field as text."""
@@ -47,7 +51,9 @@ class Head:
 
     @property
     def credential(self) -> str | None:
-        """The session token of a bearer header."""
+        """The session token of a bearer header; of two such headers the one nobody has."""
+        if b"authorization" in self.doubled:
+            return ""
         value = self.text(b"authorization")
         if value is None:
             return None
