@@ -34,6 +34,7 @@ docs: $(STAMP)  ## write the pages that are made from the code
 	$(BIN)/python tools/road_picture.py
 	$(BIN)/python tools/demo_picture.py
 	$(BIN)/python tools/faults_page.py
+	$(BIN)/python tools/authorisation_page.py
 
 site: $(STAMP) docs  ## build the documentation into build/site
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
