@@ -41,6 +41,8 @@ class ServerSettings(BaseModel):
     """Connections and requests at once; more are told to come back (503)."""
     max_calls_per_second: float = Field(default=0, ge=0)
     """Calls one session may make; 0 is no limit."""
+    request_seconds: float = Field(default=30, gt=0)
+    """How long a request may take to arrive whole."""
     ping_seconds: float = Field(default=20, gt=0)
     """How often WebSockets are asked whether they are still there."""
 

@@ -19,6 +19,7 @@ from aipm_core.runtime import Runtime
 from aipm_core.server import supervisor
 from aipm_core.server.app import App
 from aipm_core.server.guard import Guard, check_bind
+from aipm_core.server.reception import reception
 from aipm_core.wire import LARGEST_BODY
 
 logger = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ async def serve(
     server = _Server(
         uvicorn.Config(
             app,
+            http=reception(settings.request_seconds),
             lifespan="off",
             access_log=False,
             log_config=None,
