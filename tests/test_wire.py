@@ -48,8 +48,21 @@ def _depth(value: object) -> int:
         b"\xef\xbb\xbf{}",
         b"[" * 1_000_000,
         b'["\\\\", ' + b"[" * 500 + b"]" * 500 + b', "x"]',
+        b"9223372036854775808",
+        b"-9223372036854775809",
+        b"[" + b"9" * 5_000 + b"]",
+        b"1e400",
+        b"-1e400",
+        json.dumps(dict.fromkeys(map(str, range(1_001)))).encode(),
     ],
 )
 def test_what_is_not_plain_json_is_refused(body: bytes) -> None:
     with pytest.raises(BadJson):
         parse_json(body)
+
+
+@pytest.mark.parametrize(
+    "value", [2**63 - 1, -(2**63), 0, -7, 1.5, 1e300, dict.fromkeys(map(str, range(1_000)))]
+)
+def test_what_fits_is_taken_as_it_is(value: object) -> None:
+    assert parse_json(json.dumps(value).encode()) == value
