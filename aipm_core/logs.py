@@ -23,6 +23,15 @@ SECRET = re.compile(r"aipm_(?:pk|st|ui)_[A-Za-z0-9_-]{16,}")
 # pydantic tells in its errors what it was given, which is what a caller said.
 _INPUT = re.compile(r"input_value=.{0,200}?, input_type=", re.DOTALL)
 _OURS = "aipm_"
+# What the HTTP server says of bytes that are no request, with a traceback even. The client is told;
+# in a log it would only help somebody to fill the disk.
+_SENT_BY_ANYBODY = frozenset(
+    {
+        "Invalid HTTP request received.",
+        "Invalid UTF-8 sequence received from client.",
+        "Unsupported upgrade request.",
+    }
+)
 _CORE = "aipm_core"
 
 
@@ -77,6 +86,8 @@ def to_stderr(level: Level = "warning", form: Form = "text") -> None:
 
 
 def _heard(record: logging.LogRecord) -> bool:
+    if record.name == "uvicorn.error" and record.msg in _SENT_BY_ANYBODY:
+        return False
     return record.levelno >= logging.WARNING or record.name.startswith(_OURS)
 
 
