@@ -22,6 +22,7 @@ from aipm_mcp_transport.protocol import (
 )
 
 _SESSION = b"mcp-session-id"
+_MEMBERS = frozenset({"method", "result", "error"})
 
 
 class Endpoint:
@@ -156,6 +157,8 @@ def _message_of(body: bytes) -> dict[str, Json]:
         raise _Refused(400, PARSE_ERROR, f"Parse error: {error}") from None
     if not isinstance(message, dict):
         raise _Refused(400, INVALID_REQUEST, "one JSON-RPC message a request, no batch")
+    if message.get("jsonrpc") != "2.0" or _MEMBERS.isdisjoint(message):
+        raise _Refused(400, INVALID_REQUEST, "Invalid Request: not a JSON-RPC 2.0 message")
     if "method" in message and "id" in message and not is_id(message["id"]):
         # The SDK would take this for a notification and stay silent.
         raise _Refused(400, INVALID_REQUEST, "Invalid Request: id must be a string or an integer")

@@ -12,6 +12,7 @@ from aipm_core import CallError, InvalidArguments, Json
 from aipm_ui_gateway.command_payloads import REFUSALS
 
 M = TypeVar("M", bound=BaseModel)
+_LONGEST_ID = 128
 
 
 class Order(BaseModel):
@@ -19,7 +20,7 @@ class Order(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
-    id: str = Field(min_length=1, max_length=128)
+    id: str = Field(min_length=1, max_length=_LONGEST_ID)
     type: str = Field(min_length=1, max_length=64)
     payload: dict[str, Any] = Field(default_factory=dict)
 
@@ -32,7 +33,7 @@ class Order(BaseModel):
 def id_of(frame: Json) -> str | None:
     """Return the id to answer under, as far as the frame has one."""
     found = frame.get("id") if isinstance(frame, dict) else None
-    return found if isinstance(found, str) else None
+    return found if isinstance(found, str) and len(found) <= _LONGEST_ID else None
 
 
 def checked(model: type[M], value: Json) -> M:
