@@ -119,7 +119,7 @@ class TaskTools:
         if args.parent_task_id is not None:
             parent = await self._ledger.in_project(tx, args.parent_task_id, session.project_id)
             await self._rules.check_touch(tx, session, parent)
-        assignee = args.assignee_id or session.agent_id
+        assignee = session.agent_id if args.assignee_id is None else args.assignee_id
         new = NewTask(
             project_id=session.project_id,
             title=args.title,
