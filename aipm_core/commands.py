@@ -67,9 +67,9 @@ def show(data: object, *, as_json: bool, human: Callable[[], None]) -> None:
     if not as_json:
         human()
         return
-    import json
+    from aipm_core.display import json_line
 
-    sys.stdout.write(json.dumps({"v": 1, "data": data}, ensure_ascii=False, default=str) + "\n")
+    sys.stdout.write(json_line({"v": 1, "data": data}) + "\n")
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -31,7 +31,8 @@ def foreseen(error: BaseException) -> tuple[str, int] | None:
 
 def fail(sentence: str, code: int) -> int:
     """Print the sentence and return the code."""
+    from aipm_core.display import harmless
     from aipm_core.logs import redact
 
-    sys.stderr.write(f"aipm: {redact(' '.join(sentence.split()))}\n")
+    sys.stderr.write(f"aipm: {redact(harmless(' '.join(sentence.split())))}\n")
     return code

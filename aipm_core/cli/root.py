@@ -111,6 +111,9 @@ def root(
 
 def run(argv: list[str] | None) -> int:
     """Run the command line; every foreseen failure is one sentence on stderr."""
+    for place, word in enumerate(sys.argv[1:] if argv is None else argv, 1):
+        if not _is_text(word):
+            return fail(f"word {place} of the command is not text in UTF-8", 2)
     try:
         result = get_command(app).main(args=argv, prog_name="aipm", standalone_mode=False)
     except ClickException as error:
@@ -123,6 +126,11 @@ def run(argv: list[str] | None) -> int:
             raise
         return fail(*failure)
     return result if isinstance(result, int) else 0
+
+
+def _is_text(word: str) -> bool:
+    """Bytes that are no UTF-8 come in as half surrogates, which nothing can store or show."""
+    return not any("\ud800" <= character <= "\udfff" for character in word)
 
 
 def _usage(error: Any) -> int:  # noqa: ANN401

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 
 from aipm_core import Json
-from aipm_core.display import harmless
+from aipm_core.display import harmless, json_line
 
 
 class Screen:
@@ -21,7 +21,7 @@ class Screen:
     def show(self, frame: Mapping[str, Json]) -> None:
         """Show one event."""
         if self._as_json:
-            _write(json.dumps(frame, ensure_ascii=False) + "\n")
+            _write(json_line(frame) + "\n")
             return
         draw = _DRAWN.get(frame["type"])
         if draw is not None:
