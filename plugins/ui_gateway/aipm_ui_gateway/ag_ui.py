@@ -17,6 +17,7 @@ from aipm_ui_gateway.dispatch import Dispatch
 from aipm_ui_gateway.identity import Identity
 from aipm_ui_gateway.posting import read_json
 from aipm_ui_gateway.racing import first
+from aipm_ui_gateway.sse import on_one_line
 from aipm_ui_gateway.threads import Thread, Threads
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class AgUiDoor:
         encoder, runs = EventEncoder(), Runs(self._ctx, self._dispatch, self._threads)
         try:
             async for event in runs.events(connection, given, thread):
-                body = encoder.encode(event).encode()
+                body = on_one_line(encoder.encode(event).encode())
                 async with asyncio.timeout(self._ctx.config.drain_seconds):
                     await send({"type": "http.response.body", "body": body, "more_body": True})
         except anyio.EndOfStream:

@@ -20,6 +20,7 @@ from aipm_ui_gateway.lookout import Lookout
 from aipm_ui_gateway.racing import first
 
 logger = logging.getLogger(__name__)
+_LINE_ENDS = [(c.encode(), b"\\u%04x" % ord(c)) for c in "\x85\u2028\u2029"]
 _HEADERS = [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no")]
 
 
@@ -139,7 +140,14 @@ class _Stream:
 def _lines(frame: Frame) -> bytes:
     # System events count in a sequence of their own: as ids they would spoil Last-Event-ID.
     place = b"id: %d\n" % frame["seq"] if frame.get("scope") == "session" else b""
-    return b"%sdata: %s\n\n" % (place, orjson.dumps(frame))
+    return b"%sdata: %s\n\n" % (place, on_one_line(orjson.dumps(frame)))
+
+
+def on_one_line(text: bytes) -> bytes:
+    """Escape what the protocol takes for text and many of its readers for the end of a line."""
+    for character, escaped in _LINE_ENDS:
+        text = text.replace(character, escaped)
+    return text
 
 
 async def _until_gone(receive: Any) -> bool:  # noqa: ANN401
