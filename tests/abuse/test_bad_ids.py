@@ -184,16 +184,19 @@ def test_an_address_that_names_something(cast: Cast, path: str) -> None:
 )
 def test_a_command_that_names_something(cast: Cast, command: str, name: str) -> None:
     """None of them is the name of anything, except for an id that the caller may choose."""
-    more: dict[str, Any] = {
+    beside: dict[str, dict[str, Any]] = {
         "projectId": {"agentId": "ann"},
         "agentId": {"projectId": "p"},
         "confirmationId": {"approved": True},
-    }.get(name, {})
+    }
+    more = beside.get(name, {})
     if command == "submitUserInput":
         more = {"text": "x"}
     with httpx.Client(base_url=cast.server.url, timeout=30) as client:
         for value in IDS:
-            order = {"id": secrets.token_hex(8), "type": command, "payload": {name: value, **more}}
+            payload = {name: value, **more}
+            order: dict[str, Any] = {"id": secrets.token_hex(8), "type": command}
+            order["payload"] = payload
             if command == "command":
                 opened = {"projectId": "p", "agentId": "ann"}
                 order = {"id": value, "type": "openSession", "payload": opened}
