@@ -29,7 +29,7 @@ def up(
     from aipm_core import logs
     from aipm_core.runtime import open_runtime
     from aipm_core.server.guard import check_bind
-    from aipm_core.server.serving import ignore_stop_signals, serve, stop_signals
+    from aipm_core.server.serving import serve, stop_signals
 
     settings = settings_file.load(config)
     given = {k: v for k, v in {"host": host, "port": port}.items() if v is not None}
@@ -46,7 +46,6 @@ def up(
                 await serve(runtime, server, lambda url: _ready(url, as_json=as_json), signals)
 
     anyio.run(run, backend_options={"use_uvloop": sys.platform != "win32"})
-    ignore_stop_signals()
 
 
 def _ready(url: str, *, as_json: bool) -> None:

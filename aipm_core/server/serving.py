@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
 import anyio
@@ -24,6 +25,7 @@ from aipm_core.wire import LARGEST_BODY
 
 logger = logging.getLogger(__name__)
 _PATIENCE = 60  # seconds a client may leave what was sent to it unread
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
 _GRACE = 5  # seconds for requests under way when the program is told to stop
 
 
@@ -122,18 +124,28 @@ async def _stop_on_signal(
 
 @contextmanager
 def stop_signals() -> Iterator[AsyncIterator[signal.Signals]]:
-    """Receive SIGTERM and SIGINT instead of dying of them, from before the start to after the end.
+    """Receive SIGTERM and SIGINT instead of dying of them; afterwards they are ignored.
 
-    A second one must not cut short what the first one began.
+    A second one must not cut short what the first one began. The loop's own handlers would leave
+    a moment, after they are removed, in which a signal kills.
     """
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        yield signals
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
+    def received(number: int, _: object) -> None:
+        loop.call_soon_threadsafe(queue.put_nowait, signal.Signals(number))
 
-def ignore_stop_signals() -> None:
-    """Let nothing interrupt the way out: everything is closed, only the exit is left."""
-    for which in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(which, signal.SIG_IGN)
+    async def each() -> AsyncGenerator[signal.Signals]:
+        while True:
+            yield await queue.get()
+
+    for which in _STOPPING:
+        signal.signal(which, received)
+    try:
+        yield each()
+    finally:
+        for which in _STOPPING:
+            signal.signal(which, signal.SIG_IGN)
 
 
 def _url(host: str, port: int) -> str:
