@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
@@ -73,14 +74,32 @@ class Wakeups:
     ) -> T | None:
         """Look, wait, look again: see :meth:`aipm_core.store.port.Store.wait_until`."""
         deadline = anyio.current_time() + seconds
-        with self.listening(topics) as bell:
+        with self.listening(topics) as bell, _alarm(bell, deadline):
             while True:
                 bell.arm()
                 if (found := await look()) is not None:
                     return found
                 if self.ended:
                     return None
-                with anyio.move_on_at(deadline) as patience:
-                    await bell.wait()
-                if patience.cancelled_caught:
+                await bell.wait()
+                if anyio.current_time() >= deadline:
                     return None
+
+
+@contextmanager
+def _alarm(bell: Bell, deadline: float) -> Iterator[None]:
+    """Ring a bell at a time. A ring is cheaper than a cancellation, and cannot be swallowed."""
+    loop = asyncio.get_running_loop()
+    timers: list[asyncio.TimerHandle] = []
+
+    def ring() -> None:
+        if loop.time() < deadline:  # uvloop counts whole milliseconds and may come early
+            timers.append(loop.call_at(deadline, ring))
+        else:
+            bell.ring()
+
+    timers.append(loop.call_at(deadline, ring))
+    try:
+        yield
+    finally:
+        timers[-1].cancel()
