@@ -1,11 +1,13 @@
 """A plugin that does not fit stops the start with one sentence that names it, and why."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from aipm_core import (
@@ -13,6 +15,7 @@ from aipm_core import (
     Authorizer,
     Call,
     Json,
+    Lifespan,
     NoArguments,
     Plugin,
     ServiceKey,
@@ -21,10 +24,11 @@ from aipm_core import (
 )
 from aipm_core.config import PluginSettings, Settings
 from aipm_core.context import PluginClass, PluginContext
-from aipm_core.errors import PluginError
+from aipm_core.errors import ConfigError, PluginError
 from aipm_core.plugins import discovery
 from aipm_core.plugins.discovery import Choice, Found
 from aipm_core.runtime import Runtime, assemble
+from aipm_core.testing import running
 
 KEY = ServiceKey[object]("test.key")
 
@@ -253,3 +257,73 @@ def test_what_cannot_be_imported_is_named_or_left_out(
     optional = Settings(plugins={"x": PluginSettings(optional=True)})
     assert discovery.load([found(value)], optional) == {}
     assert caplog.messages == [f"optional plugin x skipped: {sentence}"]
+
+
+def test_what_a_plugin_says_about_its_settings_is_passed_on() -> None:
+    class Picky(Plugin):
+        def __init__(self, ctx: PluginContext[Any]) -> None:
+            raise ConfigError("[plugins.x] moon = 'full': there is none tonight")
+
+    with pytest.raises(ConfigError, match=r"^\[plugins.x\] moon = 'full': there is none tonight$"):
+        started({"x": Picky})
+
+
+def test_a_broken_catalogue_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "aipm_mumbling"
+    (package / "locale").mkdir(parents=True)
+    (package / "locale/ja.toml").write_text("[tools\n", encoding="utf-8")
+    (package / "__init__.py").write_text(
+        "from aipm_core import Plugin\nclass Mumbling(Plugin): pass\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    classes = discovery.load([found("aipm_mumbling:Mumbling")], Settings())
+    with pytest.raises(PluginError, match=r"^plugin 'x': locale catalogue ja.toml: Expected"):
+        started(classes)
+
+
+def test_a_name_that_two_distributions_offer_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        info = tmp_path / f"aipm_{name}-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: aipm-{name}\nVersion: 1\n", encoding="utf-8")
+        text = f"[{discovery.GROUP}]\nmoon = aipm_{name}:Moon\n"
+        (info / "entry_points.txt").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(PluginError, match=r"^plugin 'moon': offered by both aipm-\w+ and aipm-\w+$"):
+        discovery.installed()
+
+
+class NeverReady(Plugin):
+    """Its lifespan fails as the test says."""
+
+    how = "raise"
+
+    @hookimpl
+    def aipm_lifespan(self) -> list[Lifespan]:
+        return [Lifespan(name="moonrise", open=self._open, deadline=0.05)]
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[None]:
+        if self.how == "hang":
+            await anyio.sleep_forever()
+        raise OSError("clouds")
+        yield
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ("raise", "moonrise failed to start: clouds"),
+        ("hang", "moonrise did not start within 0.05 s"),
+    ],
+)
+async def test_a_plugin_that_does_not_come_up_is_named(
+    how: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NeverReady, "how", how)
+    with pytest.raises(PluginError) as refused:
+        async with running(NeverReady):
+            pass
+    assert str(refused.value) == f"plugin 'never_ready': {sentence}"

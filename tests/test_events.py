@@ -127,6 +127,18 @@ async def test_sinks_see_everything_and_break_alone(caplog: pytest.LogCaptureFix
     assert "plugin watcher: event sink slow failed" in caplog.text
 
 
+async def test_sinks_are_shown_nothing_more_when_the_program_stops() -> None:
+    async with running(Watcher) as aipm:
+        await publish(aipm, own("a", "before"))
+        await received(aipm, "kept", 1, after=0)
+        aipm.runtime.engine.end_waits()
+        await anyio.wait_all_tasks_blocked()
+        await publish(aipm, own("a", "after"))
+        await anyio.wait_all_tasks_blocked()
+        kept = await aipm.runtime.events.kept("kept", "before", "after")
+    assert [event.type for event in kept] == ["before"]
+
+
 async def test_a_reader_that_was_overtaken_by_the_sweeper_is_told() -> None:
     async with running() as aipm:
         for _ in range(3):

@@ -3,10 +3,15 @@
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from aipm_core.config import ServerSettings
+from aipm_core.errors import StoreUnavailable
+from aipm_core.server.answers import send_json
+from aipm_core.server.guard import Guard
 from aipm_core.testkit import Install, Server
 
 
@@ -101,3 +106,31 @@ def test_a_wider_host_can_be_allowed(tmp_path: Path) -> None:
     with Install.make(tmp_path, toml).up() as server:
         headers = {"host": "aipm.example", "origin": "https://aipm.example"}
         assert httpx.get(f"{server.url}/healthz", headers=headers).status_code == 200
+
+
+async def guarded(app: Any, port: int, url: str) -> httpx.Response:
+    transport = httpx.ASGITransport(app=Guard(app, ServerSettings(), port))
+    async with httpx.AsyncClient(transport=transport) as client:
+        return await client.get(url)
+
+
+async def test_on_port_80_a_host_without_a_port_is_ours() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send_json(send, 200, {"fine": True})
+
+    for name in ("127.0.0.1", "localhost", "[::1]"):
+        assert (await guarded(app, 80, f"http://{name}/")).json() == {"fine": True}
+        assert (await guarded(app, 8137, f"http://{name}/")).status_code == 421
+    assert (await guarded(app, 80, "http://evil.example/")).status_code == 421
+
+
+async def test_a_store_that_fails_is_an_answer_and_not_a_crash(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise StoreUnavailable("disk I/O error (SQLITE_IOERR)")
+
+    reply = await guarded(app, 80, "http://127.0.0.1/")
+    assert (reply.status_code, reply.json()["error"]["code"]) == (503, "store_unavailable")
+    assert "SQLITE" not in reply.text
+    assert "the store cannot be used: disk I/O error (SQLITE_IOERR)" in caplog.text

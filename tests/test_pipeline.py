@@ -305,6 +305,35 @@ async def test_a_broken_authorizer_denies(
     assert "plugin broken_authorizer: deny" in caplog.text
 
 
+class BrokenStaticAuthorizer(Broken):
+    @hookimpl
+    def aipm_authorizers(self) -> Iterable[Authorizer]:
+        yield Authorizer(name="deny", check=self._check, deadline=0.02, static=True)
+
+    async def _check(self, call: Call) -> None:
+        await self._fail()
+
+
+@pytest.mark.parametrize("how", ["raise", "hang"])
+async def test_where_an_authorizer_breaks_tools_look_closed_and_stay_closed(
+    how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Broken, "how", how)
+    async with running(EchoPlugin, BrokenStaticAuthorizer) as aipm:
+        offered = {tool.name: tool for tool in aipm.runtime.catalog()}
+        refusal = await aipm.runtime.refusal(offered["echo_task"], TASK)
+        assert refusal is not None
+        assert (refusal.code, refusal.status) == ("internal_error", 500)
+        incident = str(refusal)[str(refusal).index("inc_") :].split(" ")[0]
+        assert incident in caplog.text
+        assert code(await aipm.call("echo_task", TASK)) == "internal_error"
+        # What the access of the tool forbids is told as that, whatever else is broken.
+        assert code(await aipm.call("echo_chat", TASK)) == "chat_session_required"
+        closed = await aipm.runtime.refusal(offered["echo_chat"], TASK)
+        assert closed is not None
+        assert closed.code == "chat_session_required"
+
+
 class BrokenGate(Broken):
     @hookimpl
     def aipm_gates(self) -> Iterable[Gate]:

@@ -65,11 +65,9 @@ class Reports:
 
     async def _may(self, tx: Tx, message: Message) -> bool:
         sender = await self._directory.agent(tx, message.sender_id)
-        if sender is None:
-            return False
-        if sender.kind == "human":
+        if sender is not None and sender.kind == "human":
             return await self._directory.is_member(tx, sender.id, message.project_id)
-        return await self._directory.stands_above(tx, sender.id, message.receiver_id)
+        return await self._directory.stands_above(tx, message.sender_id, message.receiver_id)
 
     async def _state(self, tx: Tx, message: Message) -> str:
         tasks = await self._desk.open_of(tx, message.receiver_id, message.project_id)

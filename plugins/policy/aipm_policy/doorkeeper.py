@@ -142,14 +142,12 @@ class Doorkeeper:
         if anyio.current_time() < until:  # the program stops; the question stays open
             raise self._ctx.refuse("server_stopping", 503, tool=call.tool.name)
 
-        async def expire(tx: Tx) -> Confirmation | None:
+        async def expire(tx: Tx) -> Confirmation:
             done = await self._questions.resolve(tx, asked.id, "expired")
-            return done or await self._questions.find(tx, asked.id)
+            faster = await self._questions.find(tx, asked.id)
+            return done or faster or replace(asked, status="expired")
 
-        ended = await self._ctx.store.write(expire)
-        if ended is None:
-            raise self._ctx.refuse("confirmation_expired", 403)
-        return ended
+        return await self._ctx.store.write(expire)
 
     async def _stop_if_interrupted(self, call: Call) -> None:
         """An agent that is told to stop does not wait for a yes to something else."""

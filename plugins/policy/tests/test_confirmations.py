@@ -34,6 +34,7 @@ from aipm_core import (
     Tx,
     hookimpl,
 )
+from aipm_core.elicitation import Elicited, Question
 from aipm_core.testing import TASK, TestRuntime, running
 
 ASK = {"rules": [{"tool": "*", "decision": "REQUIRE_USER_CONFIRMATION"}]}
@@ -44,7 +45,7 @@ OTHER = Session(id="s-other", agent_id="agent-b", project_id="p", purpose="task"
 class Bell(Plugin):
     """A tool that counts."""
 
-    offers = ("ring", "smash")
+    offers = ("ring", "smash", "knock")
     provides = (RUNG,)
 
     def __init__(self, ctx: PluginContext) -> None:
@@ -59,7 +60,7 @@ class Bell(Plugin):
             yield Tool(
                 name=name,
                 run=self._ring,
-                access=Access.SESSION,
+                access=Access.ANYONE if name == "knock" else Access.SESSION,
                 arguments=schema,
                 description="Count.",
                 destructive=name == "smash",
@@ -444,3 +445,81 @@ async def test_a_session_can_be_relieved_of_its_questions() -> None:
             assert statuses[:2] == [None, "cancelled"]
         assert not other.task.done()
         assert [e[0] for e in await home.events(OTHER.id)] == ["onToolCallRequest"]
+
+
+async def test_a_caller_without_a_session_has_nobody_to_ask() -> None:
+    async with house() as home:
+        reply = await home.aipm.call("knock", None)
+        assert reply.error is not None
+        assert (reply.error.code, home.rung) == ("no_confirmer", [])
+        assert await home.outcomes() == [("no_confirmer", None)]
+
+
+async def test_an_answer_after_the_time_is_refused_before_anybody_has_looked() -> None:
+    now = 1_000_000.0
+    async with house(clock=lambda: now) as home, calling(home) as call:
+        (question,) = await home.asked()
+        now += 301  # the call still waits: its patience is real time
+        late = await home.answer("ann", question)
+        assert (late["type"], late["code"]) == ("error", "confirmation_expired")
+        with pytest.raises(CallError, match="期限") as refused:
+            await home.decisions.answer(question, approved=True, by="ann")
+        assert refused.value.code == "confirmation_expired"
+        assert not call.task.done()
+        assert home.rung == []
+
+
+async def test_an_approval_nobody_has_used_is_withdrawn_with_its_session(tmp_path: Path) -> None:
+    async with house(tmp_path) as home, calling(home) as call:
+        (question,) = await home.asked()
+        home.aipm.runtime.engine.end_waits()
+        assert await call.code() == "server_stopping"
+    async with house(tmp_path, empty=False) as home:
+        assert (await home.answer("ann", question))["type"] == "ack"
+        service = home.aipm.runtime.services.use(CONFIRMATIONS)
+        await home.store.write(lambda tx: service.withdraw(tx, TASK.id))
+        async with calling(home) as again:
+            assert await home.asked() != [question]
+            assert (again.task.done(), home.rung) == (False, [])
+
+
+async def test_who_waits_for_a_person_is_told_so() -> None:
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def progress(done: float, total: float | None, text: str | None) -> None:
+        told.append((done, total, text))
+
+    async with house() as home:
+        request = Request(tool="ring", arguments={}, session=TASK, progress=progress)
+        task = asyncio.create_task(home.aipm.runtime.call(request))
+        (question,) = await home.asked()
+        await home.answer("ann", question)
+        assert (await task).result == {"rung": 1}
+    assert told == [(0, None, "人間の確認を待っています")]
+
+
+class NoScreen:
+    """A client that said it can ask its user, and cannot."""
+
+    state: str | None = None
+    asked = 0
+
+    async def ask(self, question: Question) -> Elicited:
+        self.asked += 1
+        raise ConnectionResetError("gone")
+
+
+async def test_a_client_that_breaks_while_it_asks_leaves_the_question_open(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    screen = NoScreen()
+    async with house() as home:
+        request = Request(tool="ring", arguments={}, session=TASK, elicit=screen)
+        task = asyncio.create_task(home.aipm.runtime.call(request))
+        (question,) = await home.asked()
+        await anyio.wait_all_tasks_blocked()
+        assert (screen.asked, task.done()) == (1, False)
+        await home.answer("ann", question)
+        assert (await task).result == {"rung": 1}
+        assert await home.outcomes() == [("allowed", "ann")]
+    assert f"the client of {question} could not ask its user" in caplog.text

@@ -16,6 +16,7 @@ from aipm_policy.plugin import Policy
 from aipm_sessions.plugin import Sessions
 
 from aipm_core import Access, AnyTool, Arguments, Call, Json, Plugin, PluginContext, hookimpl, tool
+from aipm_core.errors import PluginError
 from aipm_core.testing import CHAT, TASK, TestRuntime, running
 
 
@@ -171,6 +172,19 @@ async def decides_nonsense(inquiry: Inquiry) -> Any:
 async def test_other_plugins_policies_count_too(checks: tuple[Any, ...], code: str) -> None:
     async with running(Sessions, Policy, Parrot, policies(*checks)) as aipm:
         assert await codes(aipm, ("parrot", {"text": "x", "session_token": "s-task"})) == [code]
+
+
+async def test_two_policies_of_one_name_stop_the_start() -> None:
+    class Twice(Plugin):
+        requires = (POLICIES,)
+
+        def __init__(self, ctx: PluginContext) -> None:
+            for _ in range(2):
+                ctx.services.use(POLICIES).add("same", allows)
+
+    with pytest.raises(PluginError, match="plugin 'twice': .*policy 'same' is added twice"):
+        async with running(Sessions, Policy, Twice):
+            pass
 
 
 @pytest.mark.parametrize("broken", [raises, hangs, talks_nonsense, decides_nonsense])

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from aipm_core import Arguments, Call, Json, NoArguments, PluginContext, Row, Tx, is_name, new_id
 from aipm_core.models import Purpose
+from aipm_sessions.api import Agent
 from aipm_sessions.config import SessionsConfig
 from aipm_sessions.credentials import PasskeyChecker
 from aipm_sessions.desk import Desk
@@ -45,9 +46,10 @@ class Login:
             raise self._ctx.refuse("rate_limited", 429)
         row = await self._candidate(args)
         fits = await self._passkeys.fits(args.passkey, row["passkey_hash"] if row else None)
-        if not fits or row is None or not row["member"]:
+        agent = await self._directory.agent(self._ctx.store, args.agent_id)
+        if not fits or agent is None or row is None or not row["member"]:
             raise self._ctx.refuse("invalid_credentials", 401)
-        return await self._ctx.store.write(lambda tx: self._open(tx, args, attempt))
+        return await self._ctx.store.write(lambda tx: self._open(tx, args, agent, attempt))
 
     async def logout(self, call: Call, args: NoArguments) -> Json:
         """End this session."""
@@ -78,11 +80,8 @@ class Login:
         )
         return attempt
 
-    async def _open(self, tx: Tx, args: Authenticate, attempt: str) -> Json:
+    async def _open(self, tx: Tx, args: Authenticate, agent: Agent, attempt: str) -> Json:
         await tx.run("delete from login_attempts where id = ?", attempt)
-        agent = await self._directory.agent(tx, args.agent_id)
-        if agent is None:
-            raise self._ctx.refuse("invalid_credentials", 401)
         purpose = args.purpose or await self._desk.purpose_for(tx, agent.id, args.project_id)
         session, token, extras = await self._desk.open_with_extras(
             tx, agent, args.project_id, purpose

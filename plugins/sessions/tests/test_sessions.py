@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 from aipm_sessions.api import DIRECTORY, PEOPLE, SESSION_DESK
+from aipm_sessions.desk import Desk
 from aipm_sessions.plugin import REGISTRY, Sessions
 
 from aipm_core import CallError, Reply
@@ -302,3 +303,39 @@ async def test_a_session_whose_work_is_done_may_only_log_out() -> None:
         assert {line["name"]: line["available"] for line in lines}["logout"]
         here.watch.time += 61
         assert await here.code("logout", token) == "session_invalid"
+
+
+def swept(here: Office) -> Desk:
+    desk = here.aipm.runtime.services.use(SESSION_DESK)
+    assert isinstance(desk, Desk)
+    return desk
+
+
+async def test_the_sweeper_spares_a_session_that_has_just_been_seen() -> None:
+    async with office(idle_seconds=100) as here:
+        busy, idle = await here.token(purpose="task"), await here.token(purpose="chat")
+        session = await here.aipm.runtime.authenticate(busy)
+        assert session is not None
+        here.watch.time += 101
+        desk = swept(here)
+        desk.seen(session.id)  # a long poll that goes on; not written yet
+        await desk._sweep()
+        assert await here.aipm.runtime.authenticate(busy) is not None
+        assert await here.aipm.runtime.authenticate(idle) is None
+        assert [info.session.id for info in await desk.live(here.aipm.runtime.store)] == [
+            session.id
+        ]
+
+
+async def test_sessions_that_ended_long_ago_are_forgotten() -> None:
+    async with office(keep_days=2, idle_seconds=10 * 86_400, hard_seconds=10 * 86_400) as here:
+        ended, kept = await here.token(purpose="task"), await here.token(purpose="chat")
+        assert await here.code("logout", ended) is None
+        store, desk = here.aipm.runtime.store, swept(here)
+        for days, left in ((1, 2), (2, 1)):
+            here.watch.time += days * 86_400
+            await desk._sweep()
+            row = await store.one("select count(*) as n from sessions")
+            assert row is not None
+            assert row["n"] == left
+        assert await here.aipm.runtime.authenticate(kept) is not None

@@ -131,6 +131,15 @@ async def test_a_token_in_the_address_is_refused() -> None:
                 assert ann.token not in reply.text
 
 
+@pytest.mark.parametrize("query", ["session=a&session=b", "session=a&color=red", "lastseq=1"])
+async def test_an_address_says_what_it_may_and_nothing_twice(query: str) -> None:
+    async with served() as stage:
+        await stage.project()
+        ann = await stage.person("ann")
+        reply = await stage.http.get(f"/events?{query}", headers=ann.headers)
+        assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_query")
+
+
 async def test_foreign_hosts_and_origins_are_refused_before_anything_else() -> None:
     async with served() as stage:
         await stage.project()
