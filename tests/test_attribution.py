@@ -291,7 +291,9 @@ def test_a_name_that_two_distributions_offer_is_refused(
         text = f"[{discovery.GROUP}]\nmoon = aipm_{name}:Moon\n"
         (info / "entry_points.txt").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(PluginError, match=r"^plugin 'moon': offered by both aipm-\w+ and aipm-\w+$"):
+    with pytest.raises(
+        PluginError, match=r"^plugin 'moon': offered by both aipm-\w+ and aipm-\w+$"
+    ):
         discovery.installed()
 
 

@@ -182,7 +182,7 @@ async def test_two_policies_of_one_name_stop_the_start() -> None:
             for _ in range(2):
                 ctx.services.use(POLICIES).add("same", allows)
 
-    with pytest.raises(PluginError, match="plugin 'twice': .*policy 'same' is added twice"):
+    with pytest.raises(PluginError, match=r"plugin 'twice': .*policy 'same' is added twice"):
         async with running(Sessions, Policy, Twice):
             pass
 
