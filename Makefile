@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test check test-long test-clients bench docs site clean
+.PHONY: run test check test-long test-postgres test-clients bench docs site clean
 
 run: $(STAMP)  ## set up everything and start the server with a demo project
 	$(BIN)/python -m aipm_core.cli.first_run
@@ -20,6 +20,9 @@ check: $(STAMP)  ## style, types, architecture
 
 test-long: $(STAMP)  ## the sweeps that take longer than a coffee
 	$(BIN)/pytest -m long --timeout 3600
+
+test-postgres: $(STAMP)  ## the plugins on PostgreSQL
+	$(BIN)/python -m tests.on_postgres -m "not long" -n auto --dist loadfile plugins tests/test_events.py tests/test_demo.py tests/test_isolation_sweep.py
 
 test-clients: $(STAMP)  ## real Claude Code, Codex and Gemini CLI from npm, with a scripted model
 	$(BIN)/pytest plugins/mcp_transport/tests/real_clients.py

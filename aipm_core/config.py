@@ -53,7 +53,8 @@ class StoreSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     url: str = "sqlite"
-    """``sqlite``: one file in ``data_dir``."""
+    """``sqlite``: one file in ``data_dir``; ``postgresql://USER:PASSWORD@HOST/NAME`` for several
+    servers (better as ``AIPM_STORE__URL``: it holds a password)."""
 
 
 class LogSettings(BaseModel):

@@ -28,21 +28,19 @@ _SWEPT_AT_ONCE = 500
 MIGRATIONS = [
     Migration(
         name="0001_events",
-        sql={
-            "sqlite": """
-                create table events (
-                    id integer primary key autoincrement,
-                    stream text not null,
-                    seq integer not null,
-                    type text not null,
-                    payload text not null,
-                    created_at text not null
-                );
-                create unique index events_stream on events (stream, seq);
-                create index events_created on events (created_at);
-                create table event_streams (stream text primary key, last_seq integer not null);
-            """
-        },
+        sql="""
+            create table events (
+                id integer primary key autoincrement,
+                stream text not null,
+                seq integer not null,
+                type text not null,
+                payload text not null,
+                created_at text not null
+            );
+            create unique index events_stream on events (stream, seq);
+            create index events_created on events (created_at);
+            create table event_streams (stream text primary key, last_seq integer not null);
+        """,
     )
 ]
 
@@ -138,8 +136,8 @@ class EventLog:
     async def _next(self, session_id: str, own: int, news: int) -> list[Row] | None:
         rows = await self._store.all(
             "select * from (select * from events where stream = ? and seq > ? "
-            "order by seq limit ?) union all select * from (select * from events "
-            "where stream = ? and seq > ? order by seq limit ?) order by id",
+            "order by seq limit ?) as own union all select * from (select * from events "
+            "where stream = ? and seq > ? order by seq limit ?) as news order by id",
             *(session_id, own, _PAGE, SYSTEM, news, _PAGE),
         )
         return rows or None

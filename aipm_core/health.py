@@ -12,7 +12,7 @@ from aipm_core.contributions import Finding, HealthCheck, Owned
 from aipm_core.deadline import within
 from aipm_core.errors import ConfigError, StartupError
 from aipm_core.runtime import Runtime, open_runtime
-from aipm_core.store.place import DATABASE, filesystem_of
+from aipm_core.store.place import filesystem_of
 
 Findings: TypeAlias = list[tuple[str, Finding]]
 
@@ -43,26 +43,21 @@ async def examine(settings: Settings, repairs: Sequence[str], list_repairs: bool
 
 def _data(settings: Settings) -> Finding:
     place = settings.data_dir
-    mode = stat.S_IMODE((place / DATABASE).stat().st_mode)
+    mode = stat.S_IMODE(place.stat().st_mode)
     kind = filesystem_of(place) or "unknown file system"
-    return Finding(status="ok", message=f"{place} is private (database {mode:04o}, {kind})")
+    return Finding(status="ok", message=f"{place} is private ({mode:04o}, {kind})")
 
 
 async def _store(runtime: Runtime) -> Finding:
-    try:
-        verdict = (await runtime.store.scan("pragma quick_check(1)"))[0][0]
-        rows = await runtime.store.scan(
-            "select page_count * page_size from pragma_page_count(), pragma_page_size()"
-        )
-    except Exception as error:  # noqa: BLE001 - what cannot be read is damaged
-        verdict, rows = str(error), []
-    if verdict != "ok":
-        return Finding(
-            status="fail",
-            message=f"the database is damaged: {verdict}",
-            next="aipm restore FILE --replace puts a backup in its place and keeps this one",
-        )
-    return Finding(status="ok", message=f"the database is whole ({rows[0][0] / 1e6:.1f} MB)")
+    found = await runtime.engine.condition()
+    if found.sound:
+        return Finding(status="ok", message=found.message)
+    remedy = "aipm restore FILE --replace puts a backup in its place and keeps this one"
+    return Finding(
+        status="fail",
+        message=found.message,
+        next=remedy if runtime.store.dialect == "sqlite" else "see the server's settings",
+    )
 
 
 def _plugins(runtime: Runtime) -> Finding:

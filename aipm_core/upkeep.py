@@ -12,6 +12,8 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
+from aipm_core.errors import StoreUnavailable
+
 logger = logging.getLogger(__name__)
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 _SHORTEST_PAUSE = 1.0
@@ -39,6 +41,8 @@ async def _kept_going(name: str, work: Work) -> None:
     while True:
         try:
             await work()
+        except StoreUnavailable as error:
+            logger.warning("background work %s failed (%s); next try in %.0f s", name, error, pause)
         except Exception:
             logger.exception("background work %s failed; next try in %.0f s", name, pause)
         else:

@@ -1,7 +1,7 @@
 """The conformance suite of the store port. Every engine must pass it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ import anyio.lowlevel
 import pytest
 
 from aipm_core.store import Engine, Migration, Store, Tx, make_store
+from tests.postgres import database, server
 
 MIGRATIONS = [
     Migration(name="0001", sql="create table things (id integer primary key, name text not null);")
@@ -18,13 +19,26 @@ MIGRATIONS = [
 Open = Callable[[], AbstractAsyncContextManager[Engine]]
 
 
-@pytest.fixture(params=["sqlite"])
-def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    with server() as running:
+        yield running.address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return "sqlite"
+    return await database(request.getfixturevalue("postgres"), tmp_path)
+
+
+@pytest.fixture
+def opening(url: str, tmp_path: Path) -> Open:
     """Give a function that opens one more store on the same data, as another process would."""
 
     @asynccontextmanager
     async def opened() -> AsyncGenerator[Engine]:
-        engine = make_store(request.param, tmp_path / "data")
+        engine = make_store(url, tmp_path / "data")
         async with engine.opened({"test": MIGRATIONS}):
             yield engine
 
@@ -181,10 +195,10 @@ async def test_two_stores_on_one_place_see_and_keep_each_others_writes(opening: 
         assert sorted(await names(one)) == sorted(await names(other)) == wanted
 
 
-async def test_a_step_is_applied_once_and_new_ones_are_added(tmp_path: Path) -> None:
+async def test_a_step_is_applied_once_and_new_ones_are_added(url: str, tmp_path: Path) -> None:
     more = [*MIGRATIONS, Migration(name="0002", sql="alter table things add column size integer;")]
     for steps in (MIGRATIONS, MIGRATIONS, more, more):
-        engine = make_store("sqlite", tmp_path)
+        engine = make_store(url, tmp_path)
         async with engine.opened({"test": steps}):
             await engine.write(lambda tx: add(tx, "a"))
     assert engine is not None
@@ -192,11 +206,11 @@ async def test_a_step_is_applied_once_and_new_ones_are_added(tmp_path: Path) -> 
         assert await engine.one("select size from things") is not None
 
 
-async def test_a_failing_step_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_a_failing_step_leaves_nothing_behind(url: str, tmp_path: Path) -> None:
     bad = [
         Migration(name="0001", sql="create table half (id integer); insert into none values (1);")
     ]
-    engine = make_store("sqlite", tmp_path)
+    engine = make_store(url, tmp_path)
     with pytest.raises(Exception, match="none"):
         async with engine.opened({"test": bad}):
             pass

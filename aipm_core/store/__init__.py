@@ -1,4 +1,4 @@
-"""The store: one narrow port (:mod:`port`), the SQLite engine behind it, and its conformance suite.
+"""The store: one narrow port (:mod:`port`), two engines behind it, and their conformance suite.
 
 A read waits for nothing, a write is one async function that runs as one transaction, and a wait is
 woken by writes. Nothing else of a database is visible to plugins.
@@ -20,4 +20,20 @@ def make_store(url: str, data_dir: Path) -> Engine:
         from aipm_core.store.sqlite import SqliteStore
 
         return SqliteStore(data_dir)
-    raise ConfigError(f"[store] url {url!r} names no engine this version has: use 'sqlite'")
+    scheme = url.partition(":")[0]  # no more of it in a message: there may be a password in it
+    if scheme in {"postgresql", "postgres"}:
+        return _postgres(url, data_dir)
+    raise ConfigError(
+        f"[store] url {scheme!r} names no engine: use 'sqlite' or 'postgresql://HOST/DATABASE'"
+    )
+
+
+def _postgres(url: str, data_dir: Path) -> Engine:
+    try:
+        from aipm_core.store.postgres.engine import PostgresStore
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "[store] url names PostgreSQL, whose driver is not installed: "
+            "pip install 'aipm-runtime[postgres]'"
+        ) from error
+    return PostgresStore(url, data_dir)

@@ -14,14 +14,15 @@ DATABASE = "aipm.db"
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "fuse.sshfs", "ceph"})
 
 
-def prepare(directory: Path) -> None:
-    """Make the directory, private to this user; refuse one that cannot keep data safe."""
+def prepare(directory: Path, *, local: bool = True) -> None:
+    """Make the directory, private to this user; refuse one that cannot keep a database safe."""
     with _explained(directory):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _check_owner(directory)
         directory.chmod(0o700)
         _check_writable(directory)
-    _check_local(directory)
+    if local:
+        _check_local(directory)
 
 
 def prepare_database(directory: Path) -> Path:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
@@ -53,12 +53,18 @@ class Tx(Reader, Protocol):
 
 
 Unit: TypeAlias = Callable[[Tx], Coroutine[Any, Any, T]]
+Dialect: TypeAlias = Literal["sqlite", "postgresql"]
 Progress: TypeAlias = Callable[[int, int], None]
 """Told how much of how much is done; may be called from another thread."""
 
 
 class Store(Reader, Protocol):
     """The database behind every plugin. Reading is made for hot paths: it waits for nothing."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """Which engine this is, for the rare statement that has to know."""
+        ...
 
     @property
     def ending(self) -> bool:
@@ -82,6 +88,13 @@ class Store(Reader, Protocol):
         """
         ...
 
+    def turn(self, name: str) -> AbstractAsyncContextManager[bool]:
+        """Be the only one, of all processes on this store, who does the named thing.
+
+        Yields whether the last turn was this process's too: then nobody else has been at it.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
@@ -94,9 +107,17 @@ class Migration:
     name: str
     sql: str | Mapping[str, str]
 
-    def sql_for(self, engine: str) -> str:
+    def sql_for(self, engine: Dialect) -> str:
         """Return the statements for one engine; none if the step does not concern it."""
         return self.sql if isinstance(self.sql, str) else self.sql.get(engine, "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """How an engine finds its data."""
+
+    sound: bool
+    message: str
 
 
 class Engine(Store, Protocol):
@@ -106,6 +127,10 @@ class Engine(Store, Protocol):
         self, migrations: Mapping[str, Sequence[Migration]]
     ) -> AbstractAsyncContextManager[None]:
         """Open, bring the tables up to date, and close in the end."""
+        ...
+
+    async def condition(self) -> Condition:
+        """Say whether the data is whole, for ``aipm doctor``."""
         ...
 
     def end_waits(self) -> None:

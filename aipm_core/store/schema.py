@@ -28,6 +28,14 @@ def check(
 ) -> dict[str, list[str]]:
     """Refuse tables of a newer program before any is changed; return the steps seen, by plugin."""
     known = _applied(connection)
+    refuse_newer(known, sets)
+    return known
+
+
+def refuse_newer(
+    known: Mapping[str, Sequence[str]], sets: Mapping[str, Sequence[Migration]]
+) -> None:
+    """Refuse tables with steps that this program does not know."""
     for owner, migrations in sets.items():
         names = {migration.name for migration in migrations}
         if unknown := [name for name in known.get(owner, ()) if name not in names]:
@@ -35,7 +43,6 @@ def check(
                 f"the database was written by a newer version of aipm: {owner} has the unknown "
                 f"migration {unknown[0]!r}; upgrade the program or use another data_dir"
             )
-    return known
 
 
 def _applied(connection: sqlite3.Connection) -> dict[str, list[str]]:

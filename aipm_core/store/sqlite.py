@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,8 +16,9 @@ from aipm_core.errors import StoreError, StoreUnavailable
 from aipm_core.store import backup, occupancy, place, restore, schema
 from aipm_core.store.doorbell import Doorbell
 from aipm_core.store.locks import locked
-from aipm_core.store.port import Migration, Progress, Row, Unit
+from aipm_core.store.port import Condition, Dialect, Migration, Progress, Row, Unit
 from aipm_core.store.troubles import told_apart
+from aipm_core.store.turns import Turns
 from aipm_core.store.wakeups import Wakeups
 from aipm_core.store.writer import Writer
 from aipm_core.upkeep import background
@@ -39,7 +40,13 @@ class SqliteStore:
         self._data_dir = data_dir
         self._database = data_dir / place.DATABASE
         self._wakeups = Wakeups()
+        self._turns = Turns(data_dir)
         self._ends_at: float | None = None
+
+    @property
+    def dialect(self) -> Dialect:
+        """SQLite."""
+        return "sqlite"
 
     @asynccontextmanager
     async def opened(self, migrations: Mapping[str, Sequence[Migration]]) -> AsyncGenerator[None]:
@@ -115,6 +122,21 @@ class SqliteStore:
         """Return what ``look`` finds, looking again when a topic is woken."""
         return await self._wakeups.wait_until(topics, look, seconds)
 
+    def turn(self, name: str) -> AbstractAsyncContextManager[bool]:
+        """Be the only one, of all processes in this data directory, who does the named thing."""
+        return self._turns.taken(name)
+
+    async def condition(self) -> Condition:
+        """Let SQLite check the file."""
+        try:
+            verdict = (await self.scan("pragma quick_check(1)"))[0][0]
+        except sqlite3.Error as error:
+            verdict = str(error)
+        if verdict != "ok":
+            return Condition(sound=False, message=f"the database is damaged: {verdict}")
+        size = self._database.stat().st_size / 1e6
+        return Condition(sound=True, message=f"the database is whole ({size:.1f} MB)")
+
     def end_waits(self) -> None:
         """Let every present and future wait return ``None`` at once."""
         if self._ends_at is None:
@@ -154,6 +176,7 @@ class SqliteStore:
         self._writer.close()
         self._reader.close()
         self._doorbell.close()
+        self._turns.close()
 
 
 def _update(database: Path, migrations: Mapping[str, Sequence[Migration]]) -> None:

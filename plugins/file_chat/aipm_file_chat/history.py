@@ -40,15 +40,16 @@ class History:
     def __init__(self, ctx: PluginContext[FileChatConfig], reading: Reading) -> None:
         self._ctx = ctx
         self._reading = reading
+        self._indexed = ctx.store.dialect == "sqlite"
 
     async def page(self, project_id: str, agent_id: str, after: int, limit: int) -> Page:
         """Return the messages behind a cursor, oldest first."""
         await self._check_cursor(after)
         rows = await self._ctx.store.all(
             "select * from (select * from messages where project_id = ? and sender_id = ? "
-            "and seq > ? order by seq limit ?) union all select * from (select * from messages "
-            "where project_id = ? and receiver_id = ? and seq > ? order by seq limit ?) "
-            "order by seq limit ?",
+            "and seq > ? order by seq limit ?) as sent union all "
+            "select * from (select * from messages where project_id = ? and receiver_id = ? "
+            "and seq > ? order by seq limit ?) as received order by seq limit ?",
             *(project_id, agent_id, after, limit + 1) * 2,
             limit + 1,
         )
@@ -93,11 +94,11 @@ class History:
     ) -> list[dict[str, Json]]:
         """Find an agent's messages that contain a text, newest first."""
         mine = (project_id, agent_id, agent_id)
-        if len(text) < _SHORTEST_INDEXED:
+        if not self._indexed or len(text) < _SHORTEST_INDEXED:
             pattern = "%" + text.translate({ord(c): f"\\{c}" for c in "\\%_"}) + "%"
             rows = await self._ctx.store.scan(
-                f"select * from messages m where {_MINE} and m.content like ? escape '\\' "
-                "order by m.seq desc limit ?",
+                f"select * from messages m where {_MINE} "
+                "and lower(m.content) like lower(?) escape '\\' order by m.seq desc limit ?",
                 *(*mine, pattern, limit),
             )
         else:
@@ -118,6 +119,9 @@ class History:
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
         """Let the index follow the messages while the runtime lives."""
+        if not self._indexed:
+            yield
+            return
         async with background(chat_search=self._follow):
             yield
 

@@ -60,7 +60,7 @@ class Inspection:
         """Compare every file with the store."""
         await self._projection.write_out()
         files, wrong = 0, list[Difference]()
-        async with self._projection.turns.taken():
+        async with self._projection.turn():
             async for owner in self._owners():
                 files += 1
                 if (problem := await self._problem(owner)) is not None:
@@ -79,7 +79,7 @@ class Inspection:
         """Write every file that differs anew; the old one is kept beside it."""
         await self._projection.write_out()
         rebuilt, failed = 0, list[str]()
-        async with self._projection.turns.taken():
+        async with self._projection.turn():
             async for owner in self._owners():
                 if await self._problem(owner) is None:
                     continue

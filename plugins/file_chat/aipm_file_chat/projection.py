@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeVar
 
 import anyio
-import orjson
 from aipm_sessions.api import Directory
 
 from aipm_core import PluginContext, Tx, background
@@ -27,7 +26,6 @@ from aipm_file_chat.places import Place, Reason
 from aipm_file_chat.progress import Batch, Progress
 from aipm_file_chat.rounds import Rounds
 from aipm_file_chat.tables import OUTBOX, message_of
-from aipm_file_chat.turns import Turns
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -43,7 +41,6 @@ class Projection:
         self._ctx = ctx
         self._directory = directory
         self._progress = Progress(ctx.config.retry_seconds)
-        self.turns = Turns(ctx.data_dir / "chat.lock")
         self._writing = Rounds[None, None](self._write)
         self._looking = Rounds[Place, dict[Place, Reason | None]](self._look)
         ctx.meter.gauge("chat_files_late", lambda: self._progress.late)
@@ -51,7 +48,6 @@ class Projection:
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
         """Write what an earlier process left, then look after the outbox while we live."""
-        self.turns.open()
         self._threads = ThreadPoolExecutor(2, "aipm-chat")
         try:
             await self._tidy()
@@ -61,7 +57,10 @@ class Projection:
         finally:
             await self._writing.finish()
             self._threads.shutdown()
-            self.turns.close()
+
+    def turn(self) -> AbstractAsyncContextManager[bool]:
+        """Be the only one who writes chat files; say whether the last one was this process too."""
+        return self._ctx.store.turn("chat")
 
     async def faults(self, places: Sequence[Place]) -> dict[Place, Reason | None]:
         """Say which places are not fit for a chat file."""
@@ -81,7 +80,7 @@ class Projection:
         return await self._in_thread(lambda: faults_of(set(places)))
 
     async def _write(self, _: Sequence[None]) -> None:
-        async with self.turns.taken() as ours:
+        async with self.turn() as ours:
             if not ours:
                 self._progress.forget()
             try:
@@ -160,7 +159,12 @@ class Projection:
 
 
 async def _leave(tx: Tx, written: frozenset[int]) -> None:
-    await tx.run(
-        "delete from chat_outbox where seq in (select value from json_each(?))",
-        orjson.dumps(sorted(written)).decode(),
-    )
+    for some in batched(sorted(written)):
+        places = ", ".join("?" for _ in some)
+        await tx.run(f"delete from chat_outbox where seq in ({places})", *some)
+
+
+def batched(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Cut into parts of bearable length for one statement."""
+    for start in range(0, len(numbers), _PAGE):
+        yield numbers[start : start + _PAGE]

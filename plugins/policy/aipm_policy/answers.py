@@ -83,8 +83,8 @@ class Answers:
         """List what waits, oldest first."""
         rows = await db.all(
             "select * from confirmations where status = 'pending' and expires_at > ? "
-            "and (? is null or project_id = ?) order by created_at, id limit 1000",
-            *(self._ctx.clock(), project_id, project_id),
+            "and project_id = coalesce(?, project_id) order by created_at, id limit 1000",
+            *(self._ctx.clock(), project_id),
         )
         return [
             Decision(

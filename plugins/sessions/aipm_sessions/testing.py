@@ -11,13 +11,18 @@ from aipm_core import Json, Reply, Session, Tx
 from aipm_core.clock import Clock, system_clock
 from aipm_core.context import PluginClass
 from aipm_core.models import Failure, Kind, Purpose, Request
+from aipm_core.store.port import Dialect
 from aipm_core.testing import TestRuntime, running
 from aipm_sessions.api import DIRECTORY, SESSION_DESK, WORK_BOARD
 from aipm_sessions.plugin import Sessions
 
 # Written beside the calls: when somebody was last heard of, and what only follows the messages.
 _NOT_COMPARED = {"sessions": {"last_seen"}}
-_FOLLOWING = ("chat_outbox", "messages_search")
+_FOLLOWING = ("chat_outbox", "messages_search", "aipm_turns")
+_TABLES: dict[Dialect, str] = {
+    "sqlite": "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
+    "postgresql": "select tablename as name from pg_tables where schemaname = 'public'",
+}
 
 
 class Team:
@@ -64,9 +69,7 @@ class Team:
 
     async def dump(self) -> dict[str, list[tuple[object, ...]]]:
         """Return everything that is stored."""
-        names = await self.store.scan(
-            "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
-        )
+        names = await self.store.scan(_TABLES[self.store.dialect])
         return {
             row["name"]: await self.rows(row["name"])
             for row in names
