@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from aipm_core.redaction import redact
+
 
 class AipmError(Exception):
     """Base of all errors aipm raises on purpose."""
@@ -52,10 +54,13 @@ class PortTaken(StartupError):
 
 
 class CallError(AipmError):
-    """One call is refused. ``code`` and ``status`` are stable and go on the wire."""
+    """One call is refused. ``code`` and ``status`` are stable and go on the wire.
+
+    Who gives a token where an id belongs is not told it again: refusals end up in transcripts.
+    """
 
     def __init__(self, message: str, *, code: str, status: int) -> None:
-        super().__init__(message)
+        super().__init__(redact(message))
         self.code = code
         self.status = status
 

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import sys
 from typing import Literal, TypeAlias
 
 from aipm_core.clock import iso
 from aipm_core.display import harmless
+from aipm_core.redaction import redact
 
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 Form: TypeAlias = Literal["text", "json"]
 
-SECRET = re.compile(r"aipm_(?:pk|st|ui)_[A-Za-z0-9_-]{16,}")
 # pydantic tells in its errors what it was given, which is what a caller said.
 _INPUT = re.compile(r"input_value=.{0,200}?, input_type=", re.DOTALL)
+# Keys of models and the like; libraries put them into their errors.
+_KEYS = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+_SHORTEST = 8  # of a value that is hidden; "1" would hide half the log
 _OURS = "aipm_"
 # What the HTTP server says of bytes that are no request, with a traceback even. The client is told;
 # in a log it would only help somebody to fill the disk.
@@ -30,17 +34,28 @@ _SENT_BY_ANYBODY = frozenset(
         "Invalid HTTP request received.",
         "Invalid UTF-8 sequence received from client.",
         "Unsupported upgrade request.",
+        "ASGI callable returned without completing handshake.",  # that is: it was refused
     }
 )
 _CORE = "aipm_core"
 
 
-def redact(text: str) -> str:
-    """Replace every token and passkey in a text."""
-    return SECRET.sub("aipm_[redacted]", text)
+class Hiding(logging.Formatter):
+    """Knows which values must never be told: those of the environment's secrets, and more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        named = (value for name, value in os.environ.items() if _KEYS.search(name))
+        self.secrets = {value for value in named if len(value) >= _SHORTEST}
+
+    def hide(self, text: str) -> str:
+        """Take out what must not be told."""
+        for secret in self.secrets:
+            text = text.replace(secret, "[redacted]")
+        return _INPUT.sub("input_value=[hidden], input_type=", redact(text))
 
 
-class Redacting(logging.Formatter):
+class Redacting(Hiding):
     """For people: one line a record; a traceback stands below it, marked as such."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -49,10 +64,10 @@ class Redacting(logging.Formatter):
         lines = [f"{head}: {_one_line(record.getMessage())}"]
         if trace := _traceback(self, record):
             lines += [f"  | {line}" for line in harmless(trace).split("\n")]
-        return _hide("\n".join(lines))
+        return self.hide("\n".join(lines))
 
 
-class JsonLines(logging.Formatter):
+class JsonLines(Hiding):
     """For machines: one JSON object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -66,11 +81,11 @@ class JsonLines(logging.Formatter):
             "incident": getattr(record, "incident", None),
             "exception": _traceback(self, record),
         }
-        kept = {name: _hide(value) for name, value in fields.items() if value}
+        kept = {name: self.hide(value) for name, value in fields.items() if value}
         return json.dumps(kept).replace("\x7f", "\\u007f")
 
 
-_FORMS: dict[Form, type[logging.Formatter]] = {"text": Redacting, "json": JsonLines}
+_FORMS: dict[Form, type[Hiding]] = {"text": Redacting, "json": JsonLines}
 
 
 def to_stderr(level: Level = "warning", form: Form = "text") -> None:
@@ -83,6 +98,13 @@ def to_stderr(level: Level = "warning", form: Form = "text") -> None:
     handler.setFormatter(_FORMS[form]())
     handler.addFilter(_heard)
     root.addHandler(handler)
+
+
+def hide(secret: str) -> None:
+    """Keep a value out of the log from now on, whatever its variable is called."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler.formatter, Hiding) and len(secret) >= _SHORTEST:
+            handler.formatter.secrets.add(secret)
 
 
 def _heard(record: logging.LogRecord) -> bool:
@@ -106,7 +128,3 @@ def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str |
 
 def _one_line(text: str) -> str:
     return harmless(text).replace("\n", "\\n")
-
-
-def _hide(text: str) -> str:
-    return _INPUT.sub("input_value=[hidden], input_type=", redact(text))

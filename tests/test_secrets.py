@@ -6,7 +6,8 @@ import pytest
 from aipm_sessions.plugin import REGISTRY, Sessions
 
 from aipm_core import Access, Call, Json, NoArguments, Plugin, hookimpl, tool
-from aipm_core.logs import Redacting, redact
+from aipm_core.logs import Redacting
+from aipm_core.redaction import redact
 from aipm_core.testing import running
 from aipm_core.testkit import Install
 

@@ -32,7 +32,7 @@ def foreseen(error: BaseException) -> tuple[str, int] | None:
 def fail(sentence: str, code: int) -> int:
     """Print the sentence and return the code."""
     from aipm_core.display import harmless
-    from aipm_core.logs import redact
+    from aipm_core.redaction import redact
 
     sys.stderr.write(f"aipm: {redact(harmless(' '.join(sentence.split())))}\n")
     return code

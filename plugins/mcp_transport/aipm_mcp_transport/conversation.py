@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aipm_core import Json
+from aipm_core.redaction import redact
 from aipm_mcp_transport.elicitation import Rounds, are_rounds, can_elicit, rounds_of
 from aipm_mcp_transport.protocol import (
     CAPABILITIES_KEY,
@@ -77,7 +78,7 @@ class Conversation:
         if method == "ping":
             return {}
         if method not in {"tools/list", "tools/call"}:
-            raise Refused(METHOD_NOT_FOUND, "Method not found", method)
+            raise Refused(METHOD_NOT_FOUND, "Method not found", redact(method))
         if not self._greeted:
             raise _invalid()
         if method == "tools/list":
@@ -112,7 +113,7 @@ class Conversation:
             return self._face.listing(modern=True)
         if method == "tools/call":
             return _tool_call(params, modern=True)
-        raise Refused(METHOD_NOT_FOUND, "Method not found", method)
+        raise Refused(METHOD_NOT_FOUND, "Method not found", redact(method))
 
 
 def _check_envelope(params: Json) -> None:

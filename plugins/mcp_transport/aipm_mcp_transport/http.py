@@ -9,6 +9,7 @@ import orjson
 
 from aipm_core import Json
 from aipm_core.contributions import Asgi
+from aipm_core.redaction import SECRET
 from aipm_core.wire import BadJson, parse_json
 from aipm_mcp_transport.elicitation import can_elicit
 from aipm_mcp_transport.fastlane import FastLane
@@ -159,6 +160,9 @@ def _message_of(body: bytes) -> dict[str, Json]:
         raise _Refused(400, INVALID_REQUEST, "one JSON-RPC message a request, no batch")
     if message.get("jsonrpc") != "2.0" or _MEMBERS.isdisjoint(message):
         raise _Refused(400, INVALID_REQUEST, "Invalid Request: not a JSON-RPC 2.0 message")
+    if SECRET.search(str(message.get("method"))):
+        # The SDK would repeat it.
+        raise _Refused(400, INVALID_REQUEST, "Invalid Request: a secret is no method")
     if "method" in message and "id" in message and not is_id(message["id"]):
         # The SDK would take this for a notification and stay silent.
         raise _Refused(400, INVALID_REQUEST, "Invalid Request: id must be a string or an integer")

@@ -13,6 +13,7 @@ from importlib.metadata import version
 from typing import TypeAlias, TypeGuard
 
 from aipm_core import Json, Texts
+from aipm_core.redaction import redact
 
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
@@ -100,7 +101,7 @@ _FRESH = {"ttlMs": LIST_FRESH_MS, "cacheScope": "public"}
 
 def error_of(code: int, message: str, data: Json = None) -> dict[str, Json]:
     """Make the ``error`` member of a response."""
-    error: dict[str, Json] = {"code": code, "message": message}
+    error: dict[str, Json] = {"code": code, "message": redact(message)}
     return {"error": error if data is None else {**error, "data": data}}
 
 

@@ -8,7 +8,7 @@ from aipm_core import Arguments, Call, Json, NoArguments, PluginContext, Row, Tx
 from aipm_core.models import Purpose
 from aipm_sessions.api import Agent
 from aipm_sessions.config import SessionsConfig
-from aipm_sessions.credentials import PasskeyChecker
+from aipm_sessions.credentials import PasskeyChecker, token_hash
 from aipm_sessions.desk import Desk
 from aipm_sessions.directory import SqlDirectory
 
@@ -66,7 +66,11 @@ class Login:
         )
 
     async def _count(self, tx: Tx, agent_id: str) -> str | None:
-        """Note an attempt before it is checked, so that parallel ones cannot slip through."""
+        """Note an attempt before it is checked, so that parallel ones cannot slip through.
+
+        What cannot be an id may be a passkey in the wrong place, so only its hash is written.
+        """
+        agent_id = agent_id if is_name(agent_id) else token_hash(agent_id)
         now = self._ctx.clock()
         # One from the future was noted before the clock was put back.
         await tx.run("delete from login_attempts where at < ? or at > ?", now - _MINUTE, now)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 from aipm_sessions.api import PEOPLE, TOKENS_CHANGED, Agent
 
 from aipm_core import PluginContext
-from aipm_core.logs import SECRET
+from aipm_core.redaction import SECRET
 from aipm_core.server.bearer import bearer
 from aipm_ui_gateway.config import UiGatewayConfig
 
