@@ -12,11 +12,12 @@ run: $(STAMP)  ## set up everything and start the server with a demo project
 test: $(STAMP) check  ## the whole test suite
 	$(BIN)/pytest -m "not long" -n auto --dist loadfile
 
-check: $(STAMP)  ## style, types, architecture
+check: $(STAMP)  ## style, types, architecture, security
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive aipm_core plugins 2>/dev/null
 
 test-long: $(STAMP)  ## the sweeps that take longer than a coffee
 	$(BIN)/pytest -m long --timeout 3600

@@ -16,7 +16,7 @@ from aipm_core.models import Json
 from aipm_core.texts import Texts
 from aipm_core.tools import AnyTool
 
-TOKEN = "session_token"  # noqa: S105 - the argument's name
+TOKEN = "session_token"  # noqa: S105 - the argument's name  # nosec B105
 Parse: TypeAlias = Callable[[Mapping[str, Json]], Any]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
+import subprocess  # programs are started without a shell  # nosec B404
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ class Install:
 
     def run(self, *args: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
         """Run ``aipm`` with arguments and check its exit code."""
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(  # noqa: S603  # nosec B603
             [AIPM, *args],
             cwd=self.root,
             env=self.env(),
@@ -59,7 +59,7 @@ class Install:
     def up(self, *args: str) -> Iterator[Server]:
         """Run ``aipm up`` on a free port until the block ends; then ``log`` is what it wrote."""
         server: Server | None = None
-        process = subprocess.Popen(  # noqa: S603
+        process = subprocess.Popen(  # noqa: S603  # nosec B603
             [AIPM, "up", "--port", "0", "--json", *args],
             cwd=self.root,
             env=self.env(),

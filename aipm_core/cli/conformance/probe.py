@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
+import subprocess  # programs are started without a shell  # nosec B404
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -53,7 +53,7 @@ def _quiet(printed: str) -> Check:
 def _run(target: str, report: Path, patience: float) -> tuple[str, str]:
     """Run the child in a place and a process group of its own; say what was wrong with its end."""
     environ = {k: v for k, v in os.environ.items() if not k.startswith("AIPM_")}
-    child = subprocess.Popen(  # noqa: S603 - our own module, and a path as an argument
+    child = subprocess.Popen(  # noqa: S603 - our own module, and a path as an argument  # nosec B603
         [sys.executable, "-P", "-m", __package__, target, str(report)],
         cwd=report.parent,
         env={**environ, "PYTHONDONTWRITEBYTECODE": "1"},

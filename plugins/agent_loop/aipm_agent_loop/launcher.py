@@ -22,7 +22,7 @@ def become(parent: int, words: list[str]) -> None:
     if os.getppid() != parent:
         sys.exit(_NOT_EXECUTABLE)
     try:
-        os.execvp(words[0], words)  # noqa: S606 - that no shell is started is the point
+        os.execvp(words[0], words)  # noqa: S606 - that no shell is started is the point  # nosec B606
     except OSError as error:
         sys.stderr.write(f"{words[0]}: {error.strerror}\n")
         sys.exit(_NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE)

@@ -132,7 +132,7 @@ class Book:
 
     async def _changed(self, tx: Tx, conversation_id: str) -> Conversation:
         found = await self._archive.find(tx, conversation_id)
-        assert found is not None  # noqa: S101 - written in this transaction
+        assert found is not None  # noqa: S101 - written in this transaction  # nosec B101
         for side in (found.initiator_id, found.participant_id):
             tx.wake(topic(found.project_id, side))
         return found

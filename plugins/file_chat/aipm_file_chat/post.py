@@ -71,7 +71,7 @@ class Post:
             *(self._new_id(), project_id, sender_id, receiver_id, content, self._ctx.now()),
             *(related_task_id, conversation_id, idempotency_key),
         )
-        assert row is not None  # noqa: S101 - an insert returns its row
+        assert row is not None  # noqa: S101 - an insert returns its row  # nosec B101
         message = message_of(row)
         await self._announce(tx, message)
         return message

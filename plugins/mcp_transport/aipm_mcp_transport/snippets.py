@@ -13,7 +13,7 @@ from typing import Literal
 
 from aipm_core import Json
 
-TOKEN = "AIPM_SESSION_TOKEN"  # noqa: S105 - the variable's name
+TOKEN = "AIPM_SESSION_TOKEN"  # noqa: S105 - the variable's name  # nosec B105
 _LONGEST_CALL = 330  # seconds: a call may wait for a person's confirmation
 
 
@@ -65,7 +65,7 @@ def _vscode(target: Target) -> Json:
         "type": "promptString",
         "id": place,
         "description": "aipm session token (empty: the agent authenticates with its passkey)",
-        "password": True,
+        "password": True,  # says that it is one  # nosec B105
     }
     return {"servers": {"aipm": _typed(target, f"${{input:{place}}}")}, "inputs": [question]}
 

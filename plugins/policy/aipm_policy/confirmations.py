@@ -51,7 +51,7 @@ class Questions:
             *(new_id("cnf"), session.id, session.project_id, session.agent_id, call.tool.name),
             *(canonical(arguments), digest(arguments), level, message, self._ctx.now(), expires_at),
         )
-        assert row is not None  # noqa: S101 - an insert that does not raise returns its row
+        assert row is not None  # noqa: S101 - an insert that does not raise returns its row  # nosec B101
         await self._announce(tx, row, call.request.call_id)
         return confirmation_of(row)
 

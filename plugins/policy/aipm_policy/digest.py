@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from aipm_core import Json
 
-_TOKEN = "session_token"  # noqa: S105 - the argument's name
+_TOKEN = "session_token"  # noqa: S105 - the argument's name  # nosec B105
 
 
 def shown(arguments: Mapping[str, Json]) -> dict[str, Json]:

@@ -113,7 +113,7 @@ class Registry:
             )
             await _join(tx, agent_id, project_id)
             agent = await self._directory.agent(tx, agent_id)
-            assert agent is not None  # noqa: S101 - inserted above, in this transaction
+            assert agent is not None  # noqa: S101 - inserted above, in this transaction  # nosec B101
             return agent
 
         return await self._ctx.store.write(add), passkey

@@ -34,7 +34,7 @@ def _sessions() -> ServiceKey[Any]:
     return UI_SESSIONS
 
 
-def chat(
+def chat(  # nosec B107
     agent_id: Annotated[str, typer.Argument(metavar="AGENT", help="The agent to talk to.")],
     project_id: Annotated[str, typer.Option("--project", help="A project of both of you.")],
     token_env: Annotated[
