@@ -119,7 +119,8 @@ class Mouth:
                 except ConnectionClosed as closed:
                     self.heard.append(str(closed))
         try:
-            connect(f"{ws}?token={secret}", proxy=None)
+            with connect(f"{ws}?token={secret}", proxy=None) as wire:
+                raise AssertionError(wire.recv(timeout=30))
         except InvalidStatus as refused:
             self.heard.append(bytes(refused.response.body or b"").decode())
 
