@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from aipm_core import Arguments, Call, Json, NoArguments, PluginContext, Row, Tx, is_name, new_id
+from aipm_core import (
+    Arguments,
+    Call,
+    Json,
+    NoArguments,
+    PluginContext,
+    Reader,
+    Row,
+    Tx,
+    is_name,
+    new_id,
+)
 from aipm_core.models import Purpose
 from aipm_sessions.api import Agent
 from aipm_sessions.config import SessionsConfig
@@ -38,10 +49,15 @@ class Login:
         self._desk = desk
         self._directory = directory
         self._passkeys = passkeys
+        self._most = ctx.config.failed_logins_per_minute
 
     async def authenticate(self, call: Call, args: Authenticate) -> Json:
         """Open a session."""
-        attempt = await self._ctx.store.write(lambda tx: self._count(tx, args.agent_id))
+        # What cannot be an id may be a passkey in the wrong place, so only its hash is written.
+        name = args.agent_id if is_name(args.agent_id) else token_hash(args.agent_id)
+        # A flood is refused without a write: those who log in share the writer with it.
+        locked = await self._failures(self._ctx.store, name) >= self._most
+        attempt = None if locked else await self._ctx.store.write(lambda tx: self._note(tx, name))
         if attempt is None:
             raise self._ctx.refuse("rate_limited", 429)
         row = await self._candidate(args)
@@ -65,22 +81,25 @@ class Login:
             *(args.project_id, args.agent_id),
         )
 
-    async def _count(self, tx: Tx, agent_id: str) -> str | None:
-        """Note an attempt before it is checked, so that parallel ones cannot slip through.
+    async def _failures(self, db: Reader, name: str) -> int:
+        """Count the attempts of the last minute; one from the future is from another clock."""
+        now = self._ctx.clock()
+        row = await db.one(
+            "select count(*) as n from login_attempts where agent_id = ? and at >= ? and at <= ?",
+            *(name, now - _MINUTE, now),
+        )
+        return int(row["n"]) if row else 0
 
-        What cannot be an id may be a passkey in the wrong place, so only its hash is written.
-        """
-        agent_id = agent_id if is_name(agent_id) else token_hash(agent_id)
+    async def _note(self, tx: Tx, name: str) -> str | None:
+        """Note an attempt before it is checked, so that parallel ones cannot slip through."""
         now = self._ctx.clock()
         # One from the future was noted before the clock was put back.
         await tx.run("delete from login_attempts where at < ? or at > ?", now - _MINUTE, now)
-        row = await tx.one("select count(*) as n from login_attempts where agent_id = ?", agent_id)
-        if row is not None and row["n"] >= self._ctx.config.failed_logins_per_minute:
+        if await self._failures(tx, name) >= self._most:
             return None
         attempt = new_id("try")
         await tx.run(
-            "insert into login_attempts (id, agent_id, at) values (?, ?, ?)",
-            *(attempt, agent_id, now),
+            "insert into login_attempts (id, agent_id, at) values (?, ?, ?)", attempt, name, now
         )
         return attempt
 
