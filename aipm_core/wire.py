@@ -7,6 +7,7 @@ orjson is faster (0.7 µs against 4 µs for a small request) but takes duplicate
 from __future__ import annotations
 
 import json
+from collections import Counter
 from math import isinf
 from typing import NoReturn
 
@@ -16,6 +17,7 @@ LARGEST_BODY = 1024 * 1024
 DEEPEST = 64
 MOST_KEYS = 1000  # in one object; each that nobody expects costs its reader a complaint
 _LARGEST = 1 << 63  # what is beyond fits neither the store nor an answer
+_SHOWN = 64  # characters of what is wrong
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
@@ -51,9 +53,8 @@ def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         raise BadJson(f"an object has more than {MOST_KEYS} keys")
     made = dict(pairs)
     if len(made) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise BadJson(f"the key {twice!r} appears twice in one object")
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise BadJson(f"the key {twice[:_SHOWN]!r} appears twice in one object")
     return made
 
 

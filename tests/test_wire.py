@@ -66,3 +66,10 @@ def test_what_is_not_plain_json_is_refused(body: bytes) -> None:
 )
 def test_what_fits_is_taken_as_it_is(value: object) -> None:
     assert parse_json(json.dumps(value).encode()) == value
+
+
+def test_the_key_that_appears_twice_is_named_in_few_words() -> None:
+    key = "k" * 100_000
+    with pytest.raises(BadJson, match="appears twice") as refused:
+        parse_json(json.dumps({key: 1})[:-1].encode() + f', "{key}": 2}}'.encode())
+    assert len(str(refused.value)) < 200
