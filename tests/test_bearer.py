@@ -1,6 +1,7 @@
 """One reading of the Authorization header for every route."""
 
 import pytest
+from aipm_mcp_transport.headers import Head
 
 from aipm_core.server.bearer import bearer
 
@@ -22,3 +23,4 @@ from aipm_core.server.bearer import bearer
 def test_only_one_plain_token_is_a_token(values: list[bytes], token: str | None) -> None:
     headers = [(b"host", b"x"), *((b"authorization", value) for value in values)]
     assert bearer(headers) == token
+    assert (Head.read(headers).credential or None) == (token or None)
