@@ -17,6 +17,7 @@ from aipm_core.wire import LARGEST_BODY
 
 logger = logging.getLogger(__name__)
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_MOST_DIGITS = len(str(LARGEST_BODY))
 
 
 class Guard:
@@ -51,11 +52,16 @@ class Guard:
                 hosts.append(value)
             elif name == b"origin" and value.decode("latin-1").lower() not in self._origins:
                 return 403, "origin_not_allowed", "this Origin may not talk to this server"
-            elif name == b"content-length" and value.isdigit() and int(value) > LARGEST_BODY:
+            elif name == b"content-length" and _is_too_long(value):
                 return 413, "body_too_large", f"the body exceeds {LARGEST_BODY} bytes"
         if len(hosts) != 1 or hosts[0].decode("latin-1").lower() not in self._hosts:
             return 421, "host_not_allowed", "this server does not answer for that Host"
         return None
+
+
+def _is_too_long(length: bytes) -> bool:
+    digits = length.lstrip(b"0")  # Python refuses to read thousands of them
+    return digits.isdigit() and (len(digits) > _MOST_DIGITS or int(digits) > LARGEST_BODY)
 
 
 class BodyTooLarge(Exception):
