@@ -67,8 +67,11 @@ def append(file: int, lines: Sequence[Line], *, doubtful: bool) -> None:
 
 
 def ids_in(text: bytes, wanted: Collection[str]) -> Iterator[str]:
-    """Yield the ids of the whole lines of ``text``, as far as they are wanted."""
-    for line in text.split(b"\n"):
+    """Yield the ids of the whole lines of ``text``, as far as they are wanted.
+
+    One that lacks only its newline is torn too: taken for whole, it would never get one.
+    """
+    for line in text.split(b"\n")[:-1]:
         if line.startswith(b'{"id":"'):
             name = line[7 : line.find(b'"', 7)].decode(errors="replace")
             if name in wanted and _is_whole(line):
