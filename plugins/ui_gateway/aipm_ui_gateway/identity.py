@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -56,7 +57,7 @@ class Identity:
         for name, _ in pairs:
             if name not in allowed and any(part in name.lower() for part in _NAMES):
                 raise self._ctx.refuse("token_in_url", 400)
-        if SECRET.search(text):
+        if any(SECRET.search(part) for part in (text, *chain.from_iterable(pairs))):
             raise self._ctx.refuse("token_in_url", 400)
         if len(dict(pairs)) != len(pairs) or any(name not in allowed for name, _ in pairs):
             raise self._ctx.refuse("invalid_query", 400, names=", ".join(allowed) or "-")

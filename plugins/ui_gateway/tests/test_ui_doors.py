@@ -121,8 +121,10 @@ async def test_a_token_in_the_address_is_refused() -> None:
     async with served() as stage:
         await stage.project()
         ann = await stage.person("ann")
-        for name in ("token", "access_token", "auth", "Authorization", "api_key", "x"):
-            query = f"?{name}={ann.token}"
+        escaped = ann.token.replace("_", "%5F")
+        names = ("token", "access_token", "auth", "Authorization", "api_key", "x")
+        queries = [f"?{name}={ann.token}" for name in names]
+        for query in (*queries, f"?session={escaped}", f"?{escaped}=1"):
             assert await refused_upgrade(stage.ws + query, ann.headers) == (400, "token_in_url")
             for method, path in (("GET", "/events"), ("POST", "/commands")):
                 reply = await stage.http.request(method, path + query, headers=ann.headers, json={})
