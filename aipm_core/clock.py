@@ -9,9 +9,13 @@ from typing import TypeAlias
 
 Clock: TypeAlias = Callable[[], float]
 system_clock: Clock = time.time
+_LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
 def iso(seconds: float) -> str:
-    """Format seconds since the epoch as ``2026-01-23T10:00:00.123Z``; sorts as text."""
-    moment = datetime.fromtimestamp(seconds, UTC)
+    """Format seconds since the epoch as ``2026-01-23T10:00:00.123Z``; sorts as text.
+
+    Who keeps something for a million days means for ever, so moments stay within four-digit years.
+    """
+    moment = datetime.fromtimestamp(min(max(seconds, 0.0), _LAST), UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from aipm_core.texts import Locale
 FILE = "aipm.toml"
 _PREFIX = "AIPM_"
 _SECTIONS = frozenset({"server", "store", "log", "telemetry", "plugins"})
+_LARGEST = 2**53  # beyond it no time-out can be set and no date be written
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -135,10 +136,20 @@ def load(path: Path | None = None, environ: Mapping[str, str] = os.environ) -> S
     """Read the settings file and the environment."""
     file = find(path)
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: {error}") from error
-    return parse(table, environ, file)
+    return parse(table_of(text, str(file)), environ, file)
+
+
+def table_of(text: str, where: str) -> dict[str, Json]:
+    """Read TOML."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ConfigError(f"{where}: nested too deeply") from None
+    except ValueError as error:  # not TOML, or a number of thousands of digits
+        raise ConfigError(f"{where}: {error}") from error
 
 
 def parse(table: Mapping[str, Json], environ: Mapping[str, str], file: Path) -> Settings:
@@ -161,9 +172,13 @@ def checked(model: type[M], values: Mapping[str, Json], where: str) -> M:
             if key not in _names(model):
                 raise ConfigError(unknown_key(where, key, _names(model)))
     try:
-        return model.model_validate(values)
+        made = model.model_validate(values)
     except ValidationError as error:
         raise ConfigError(f"{where}: {_problem(model, error)}") from error
+    for place, number in _numbers(made.model_dump()):
+        if not -_LARGEST <= number <= _LARGEST:  # nor is NaN within any bounds
+            raise ConfigError(f"{where}: {place}: {number!r:.40} is no number to work with")
+    return made
 
 
 def unknown_key(where: str, key: str, known: Iterable[str]) -> str:
@@ -172,6 +187,17 @@ def unknown_key(where: str, key: str, known: Iterable[str]) -> str:
     near = get_close_matches(key, names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(names) or 'none'}"
     return f"{where}: unknown key {key!r}; {hint}"
+
+
+def _numbers(value: Json, place: str = "") -> Iterator[tuple[str, float]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _numbers(inner, f"{place}.{key}" if place else str(key))
+    elif isinstance(value, list | tuple):
+        for number, inner in enumerate(value):
+            yield from _numbers(inner, f"{place}.{number}")
+    elif isinstance(value, int | float):
+        yield place, value
 
 
 def _names(model: type[BaseModel]) -> set[str]:
@@ -222,6 +248,7 @@ def _put(table: dict[str, Json], path: list[str], value: str) -> None:
 def _literal(value: str) -> Json:
     """Read lists and numbers as TOML does; everything else is a string."""
     try:
-        return tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+        read = tomllib.loads(f"value = {value}")
+    except (ValueError, RecursionError):
         return value
+    return read["value"] if len(read) == 1 else value

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from aipm_core.clock import iso
 from aipm_core.config import Settings, load, parse
 from aipm_core.errors import ConfigError
 from aipm_core.testkit import Install
@@ -21,6 +22,11 @@ MISTAKES = [
     ("[store]\nurl = 'mysql://x'\n", "names no engine this version has"),
     ("file = 'x'\n", "unknown key 'file'"),
     ("= broken", "aipm.toml: Invalid"),
+    (f"x = {'[' * 5000}", "aipm.toml: nested too deeply"),
+    (f"[server]\nport = {'9' * 5000}\n", "aipm.toml: Exceeds the limit"),
+    ("[plugins.sessions]\nidle_seconds = inf\n", "idle_seconds: inf is no number to work with"),
+    ("[plugins.sessions]\nidle_seconds = 'inf'\n", "idle_seconds: inf is no number to work with"),
+    ("[plugins.sessions]\nkeep_days = 1e300\n", "keep_days: 1e+300 is no number to work with"),
 ]
 
 
@@ -98,3 +104,16 @@ def test_a_taken_port_is_failure_not_usage(tmp_path: Path) -> None:
     with install.up() as server:
         port = server.url.rpartition(":")[2]
         assert "is in use" in install.run("up", "--port", port, check=1).stderr
+
+
+@pytest.mark.parametrize("value", ["[" * 5000, "9" * 5000, "1\nother = 2"])
+def test_what_is_no_toml_value_in_the_environment_is_a_string(tmp_path: Path, value: str) -> None:
+    assert settings_with({"AIPM_STORE__URL": value}, tmp_path).store.url == value
+
+
+@pytest.mark.parametrize("days", [1e6, 1e12])
+def test_keeping_something_for_ever_is_a_date(days: float) -> None:
+    """Settings of a million days would otherwise break the sweeper that uses them."""
+    before, after = iso(1.7e9 - days * 86_400), iso(1.7e9 + days * 86_400)
+    assert before < "2026-01-01T00:00:00.000Z" < after
+    assert len(before) == len(after) == len("2026-01-01T00:00:00.000Z")
