@@ -1,0 +1,22 @@
+"""Fuzzing of texts: JSON, markers, names, paths, patterns."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.suite import fuzz, fuzz_long
+
+TARGETS = ("json_text", "markers", "names", "paths", "policy")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", TARGETS)
+def test_100_000_inputs(name: str, tmp_path: Path) -> None:
+    fuzz(name, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("name", TARGETS)
+def test_10_000_000_inputs(name: str, tmp_path: Path) -> None:
+    fuzz_long(name, tmp_path)
