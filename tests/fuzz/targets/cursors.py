@@ -16,9 +16,9 @@ from aipm_core.config import Settings
 from aipm_core.logs import SECRET
 from aipm_core.plugins import discovery
 from aipm_core.runtime import assemble
+from tests.fuzz.awaiting import awaited
 from tests.fuzz.choices import Choices
 from tests.fuzz.target import Target
-from tests.fuzz.targets.messages import loop
 
 LAST = 41
 NAMES = ("session", "lastSeq", "after", "limit", "token", "q", "Auth", "", "sess%69on", "x")
@@ -112,9 +112,7 @@ def check_stream(ask: Ask) -> None:
     header = [value for name, value in ask.headers if name == b"last-event-id"]
     given = (header[-1].decode("latin-1") if header else "") or query.get("lastSeq") or ""
     try:
-        place = loop().run_until_complete(
-            readers().door._place(scope, None, "s1", query.get("lastSeq"))
-        )
+        place = awaited(readers().door._place(scope, None, "s1", query.get("lastSeq")))
     except CallError as error:
         assert (error.code, error.status) == ("invalid_query", 400)
         assert given

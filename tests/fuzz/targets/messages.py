@@ -1,9 +1,7 @@
 """MCP over stdio: bytes in pieces, lines, messages, eras, calls, and one answer to each request."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -11,6 +9,7 @@ from aipm_mcp_transport.lines import LineReader
 from aipm_mcp_transport.stdio import StdioFront
 from hypothesis import strategies as st
 
+from tests.fuzz.awaiting import awaited
 from tests.fuzz.choices import Choices
 from tests.fuzz.rpc import MESSAGE, check_answer, desk, is_plain_id, parsed, written
 from tests.fuzz.shapes import shaped
@@ -47,11 +46,6 @@ class Paper:
         self.lines.append(line)
 
 
-@cache
-def loop() -> asyncio.AbstractEventLoop:
-    return asyncio.new_event_loop()
-
-
 async def hold(talk: Talk) -> tuple[list[bytes], list[bytes]]:
     """Hold one conversation; return the lines that came in and those that went out."""
     paper: Any = Paper()
@@ -67,7 +61,7 @@ async def hold(talk: Talk) -> tuple[list[bytes], list[bytes]]:
     return heard, paper.lines
 
 
-def awaited(message: Any) -> Iterator[str]:
+def expected(message: Any) -> Iterator[str]:
     """Yield the id under which a message must be answered; ``"1"`` is not ``1``."""
     if not isinstance(message, dict):
         yield repr(None)
@@ -85,7 +79,7 @@ def called_off(message: Any) -> Iterator[str]:
 
 
 def check(talk: Talk) -> None:
-    heard, said = loop().run_until_complete(hold(talk))
+    heard, said = awaited(hold(talk))
     assert heard == talk.stream.split(b"\n")[:-1]
     answers = [orjson.loads(line) for line in said]
     assert not any(b"\n" in line for line in said)
@@ -93,7 +87,7 @@ def check(talk: Talk) -> None:
         check_answer(answer)
     messages = [parsed(line)[0] for line in heard if line.strip()]
     given = Counter(repr(answer["id"]) for answer in answers)
-    wanted = Counter(id_ for message in messages for id_ in awaited(message))
+    wanted = Counter(id_ for message in messages for id_ in expected(message))
     if given != wanted:
         lost = {id_ for message in messages for id_ in called_off(message)}
         assert not given - wanted
@@ -122,7 +116,7 @@ TARGET = Target[Talk](
         ),
         st.integers(1, 300),
     ),
-    parse=lambda talk: loop().run_until_complete(hold(talk)),
+    parse=lambda talk: awaited(hold(talk)),
     grown={
         "empty lines": lambda size: Talk(b"\n" * size, 64 * 1024),
         "one line in pieces": lambda size: Talk(b'"' + b"x" * size + b'"\n', 512),

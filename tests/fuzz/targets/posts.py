@@ -9,11 +9,11 @@ from aipm_mcp_transport.http import Endpoint
 from aipm_mcp_transport.protocol import VERSION_KEY
 from hypothesis import strategies as st
 
+from tests.fuzz.awaiting import awaited
 from tests.fuzz.choices import Choices
 from tests.fuzz.rpc import MESSAGE, TOOLS, check_answer, desk, is_plain_id, parsed, written
 from tests.fuzz.shapes import shaped
 from tests.fuzz.target import Target
-from tests.fuzz.targets.messages import loop
 
 FIELDS: dict[bytes, tuple[bytes, ...]] = {
     b"content-type": (b"application/json", b"application/json; charset=utf-8", b"text/plain", b""),
@@ -88,7 +88,7 @@ def status_of(post: Post) -> int | None:
 
 
 def check(post: Post) -> None:
-    exchange = loop().run_until_complete(carry(post))
+    exchange = awaited(carry(post))
     assert not lane()._open
     status = status_of(post)
     if post.leaves and status != 415:
@@ -149,7 +149,7 @@ TARGET = Target[Post](
         st.integers(1, 200),
         st.sampled_from((False, False, False, True)),
     ),
-    parse=lambda post: loop().run_until_complete(carry(post)),
+    parse=lambda post: awaited(carry(post)),
     grown={
         "pieces": lambda size: Post(
             [(b"content-type", b"application/json")], b'"' + b"x" * size + b'"', 64
