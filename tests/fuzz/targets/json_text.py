@@ -12,9 +12,10 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from aipm_core.wire import DEEPEST, BadJson, parse_json
+from aipm_core.wire import BadJson, parse_json
 from tests.fuzz.target import Target
 
+DEEPEST = 64  # not taken from the code that is being checked
 INTEGERS = range(-(2**63), 2**63)
 
 
@@ -123,14 +124,27 @@ DOCUMENTS = st.recursive(
 )
 
 
-def spoiled(body: bytes, at: int, piece: bytes) -> bytes:
-    at %= len(body) + 1
-    return body[:at] + piece + body[at:]
+def spoiled(body: bytes, depth: int, at: int, piece: bytes) -> bytes:
+    """Nest a text, and put a piece into it."""
+    nested = b"[" * depth + body + b"]" * depth
+    at %= len(nested) + 1
+    return nested[:at] + piece + nested[at:]
 
 
 WORDS = (
     *(b'"', b"\\", b'\\"', b"\\u", b"\\ud800", b"\\udc00", b"\\u0000", b"[", b"]", b"{", b"}"),
-    *(b",", b":", b"null", b"true", b"1e999", b"-0", b"NaN", b"9223372036854775808", b"[" * 65),
+    *(
+        b",",
+        b":",
+        b"null",
+        b"true",
+        b"1e999",
+        b"-0",
+        b"NaN",
+        b"9223372036854775808",
+        b"[" * 60,
+        b"]" * 60,
+    ),
     *(b'{"a":1,"a":2}', b"\xef\xbb\xbf", b"\xff", "あ".encode(), b'{"a":', b"-Infinity"),
 )
 TARGET = Target[bytes](
@@ -139,6 +153,7 @@ TARGET = Target[bytes](
     values=st.builds(
         spoiled,
         DOCUMENTS.map(lambda value: json.dumps(value, ensure_ascii=False).encode()),
+        st.just(0) | st.integers(55, 68),
         st.integers(0, 200),
         st.just(b"") | st.sampled_from(WORDS),
     ),
