@@ -83,6 +83,8 @@ def status_of(post: Post) -> int | None:
     message, is_json = parsed(post.body)
     if not is_json or not isinstance(message, dict):
         return 400
+    if message.get("jsonrpc") != "2.0" or not message.keys() & {"method", "result", "error"}:
+        return 400
     odd_id = "method" in message and "id" in message and not is_plain_id(message["id"])
     return 400 if odd_id else None
 
