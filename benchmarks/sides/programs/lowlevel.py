@@ -1,4 +1,4 @@
-"""The official SDK's low-level server with one tool that does nothing: HTTP PORT, or stdio."""
+"""The official SDK's low-level server with four small tools: PORT or ``stdio``, and DATABASE."""
 
 import sys
 from typing import Any
@@ -7,14 +7,32 @@ import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 
-TOOL = types.Tool(name="nothing", description="Nothing.", input_schema={"type": "object"})
+from benchmarks.sides.programs.mailbox import Mailbox
+
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
+TOOLS = {
+    name: types.Tool(name=name, description=name, input_schema=schema)
+    for name, schema in (
+        ("nothing", {"type": "object"}),
+        ("send", TEXT),
+        ("wait", {"type": "object"}),
+        ("ring", {"type": "object"}),
+    )
+}
+mailbox = Mailbox(sys.argv[2])
 
 
 async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=[TOOL])
+    return types.ListToolsResult(tools=[*TOOLS.values()])
 
 
 async def call_tool(ctx: Any, params: Any) -> types.CallToolResult:
+    if params.name == "send":
+        mailbox.keep(params.arguments["text"])
+    elif params.name == "wait":
+        await mailbox.wait()
+    elif params.name == "ring":
+        mailbox.ring()
     text = types.TextContent(type="text", text='{"ok":true}')
     return types.CallToolResult(content=[text], structured_content={"ok": True})
 
@@ -23,7 +41,7 @@ server: Server[Any] = Server(
     "bare",
     on_list_tools=list_tools,
     on_call_tool=call_tool,
-    get_tool_input_schema=lambda name: TOOL.input_schema,
+    get_tool_input_schema=lambda name: TOOLS[name].input_schema,
 )
 
 

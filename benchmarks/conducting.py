@@ -1,0 +1,59 @@
+"""Takes the questions one after the other; what is finished is on disk."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benchmarks.catalogue import Question
+from benchmarks.progress import Bar
+from benchmarks.results import Results
+from benchmarks.run import Run, Scale, reason
+from benchmarks.sides.side import Side
+
+
+async def prepare(sides: Sequence[Side], results: Results, bar: Bar) -> list[Side]:
+    """Install what is missing; return the sides that can be had."""
+    had = []
+    for side in sides:
+        bar.show(f"install {side.name} if it is not there")
+        try:
+            results.versions[side.name] = await asyncio.to_thread(side.prepare)
+        except Exception as error:  # noqa: BLE001 - a side that cannot be had is no end of the run
+            results.missing[side.name] = reason(error)
+            bar.tell(f"{side.name} is not measured: {results.missing[side.name]}")
+        else:
+            had.append(side)
+    return had
+
+
+async def answer(
+    questions: Sequence[Question],
+    sides: Sequence[Side],
+    scale: Scale,
+    results: Results,
+    bar: Bar,
+    file: Path | None,
+) -> None:
+    """Answer the questions that have no answer yet."""
+    had = await prepare(sides, results, bar)
+    bar.plan(sum(_module(question).steps(Run(scale, had, bar)) for question in questions))
+    for question in questions:
+        run = Run(scale, had, bar)
+        module = _module(question)
+        bar.begin(question.title, module.steps(run))
+        begun = time.perf_counter()
+        await module.measure(run)
+        run.section.seconds = time.perf_counter() - begun
+        results.questions[question.name] = run.section
+        for side, why in run.section.missing.items():
+            bar.tell(f"{question.title}: {side} is not measured: {why}")
+        bar.finish()
+        if file is not None:
+            results.write(file)
+
+
+def _module(question: Question) -> Any:
+    return import_module(f"benchmarks.questions.{question.name}")

@@ -1,1 +1,0 @@
-"""Bare servers with one tool that does nothing, and clients that do nothing but ask."""

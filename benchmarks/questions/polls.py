@@ -1,0 +1,85 @@
+"""Long polls held: memory, processor and waking of many clients that only wait."""
+
+import asyncio
+import resource
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+
+from benchmarks.catalogue import FASTMCP, OURS, SDK
+from benchmarks.run import Run
+from benchmarks.sides.bell import bell
+from benchmarks.sides.side import Server
+from benchmarks.wire.load import Caller
+
+MEASURABLE = 100  # memory of fewer is lost in the noise of the allocator
+FILES = 10_000
+Ring = Callable[[], Awaitable[object]]
+
+
+def steps(run: Run) -> int:
+    """Return how many steps this takes."""
+    return 2 * len(asked(run)) * len(run.scale.polls)
+
+
+def asked(run: Run) -> list[str]:
+    """Return the sides that can wait."""
+    return [side.name for side in run.sides if side.name in {OURS, FASTMCP, SDK}]
+
+
+async def measure(run: Run) -> None:
+    """Hold more and more polls in every server."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(soft, FILES), hard), hard))
+    sides = [side for side in run.sides if side.name in asked(run)]
+    for count in run.scale.polls:
+        for side in sides:
+            # a server of its own for every number: memory once taken is not given back
+            async with run.servers([side]) as servers, AsyncExitStack() as open_:
+                for server in servers:
+                    await run.step(
+                        side.name,
+                        f"{count:,} polls",
+                        hold,
+                        run,
+                        server,
+                        count,
+                        open_,
+                    )
+
+
+async def hold(run: Run, server: Server, count: int, open_: AsyncExitStack) -> None:
+    """Hold polls, watch the process, wake all of them with one event."""
+    ring = await _ring(server, open_)
+    await (await server.caller("read", 0, "modern")).call()
+    before = server.memory_mb()
+    callers = [await server.caller("wait", 0, "modern") for _ in range(count)]
+    polls = [asyncio.create_task(woken(caller)) for caller in callers]
+    await asyncio.sleep(run.scale.idle)  # not to wait for something, but to see it wait
+    each = (server.memory_mb() - before) * 1024 / count
+    used = server.cpu_seconds()
+    await asyncio.sleep(run.scale.idle)
+    busy = (server.cpu_seconds() - used) / run.scale.idle * 100
+    if any(poll.done() for poll in polls):
+        raise RuntimeError("a poll was not held")
+    begun = time.perf_counter()
+    await ring()
+    last = max(await asyncio.gather(*polls))
+    for caller in callers:
+        caller.channel.close()
+    found = {"cpu_percent": busy, "wake_ms": (last - begun) * 1000}
+    memory = {"kb_each": each} if count >= MEASURABLE else {}
+    run.add(server.side.name, f"{count:,} held", memory | found)
+
+
+async def woken(caller: Caller) -> float:
+    """Return when a poll was answered."""
+    if not await caller.call():
+        raise RuntimeError("a poll was refused")
+    return time.perf_counter()
+
+
+async def _ring(server: Server, open_: AsyncExitStack) -> Ring:
+    if server.side.name == OURS:
+        return (await open_.enter_async_context(bell(server))).ring
+    return (await server.caller("ring", 1, "modern")).call

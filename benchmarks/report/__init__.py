@@ -1,0 +1,1 @@
+"""From results to what people read: charts, a page, a table. Nothing is measured here."""

@@ -1,0 +1,1 @@
+"""The sides of the comparison: each can be installed, started and asked."""

@@ -1,0 +1,1 @@
+"""Clients that do nothing but ask: over HTTP, over stdio, and many of them at once."""
