@@ -28,8 +28,8 @@ test-postgres: $(STAMP)  ## the plugins on PostgreSQL
 test-clients: $(STAMP)  ## real Claude Code, Codex and Gemini CLI from npm, with a scripted model
 	$(BIN)/pytest plugins/mcp_transport/tests/real_clients.py
 
-bench: $(STAMP)  ## measure, and print ratios
-	$(BIN)/python -m benchmarks
+bench: $(STAMP)  ## measure beside bare servers and peers, write docs/benchmarks; QUICK=1: roughly
+	$(BIN)/python -m benchmarks $(if $(QUICK),--quick) $(BENCH)
 
 docs: $(STAMP)  ## write the pages that are made from the code
 	$(BIN)/python tools/hooks_page.py
@@ -39,6 +39,7 @@ docs: $(STAMP)  ## write the pages that are made from the code
 	$(BIN)/python tools/demo_picture.py
 	$(BIN)/python tools/faults_page.py
 	$(BIN)/python tools/authorisation_page.py
+	$(BIN)/python tools/benchmarks_page.py
 
 site: $(STAMP) docs  ## build the documentation into build/site
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

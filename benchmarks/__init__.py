@@ -1,1 +1,1 @@
-"""Measurements: every module has a ``run()`` that prints its numbers, both sides in one run."""
+"""Measurements: seven questions, all sides in one run (``make bench``); ``core`` stands alone."""

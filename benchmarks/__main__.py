@@ -74,11 +74,15 @@ def main() -> int:
     console = Console(stderr=True)
     resumed = options.resume and place(options).is_file()
     results = files.read(place(options)) if resumed else files.begin(options.quick)
-    uvloop.run(conduct(options, results, console))
+    try:
+        uvloop.run(conduct(options, results, console))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        console.print("stopped; with --resume it goes on with the next question")
+        return 130
     if options.json:
         print(results.text(), end="")
     else:
-        Console().print(summary_table(results))
+        Console(width=None if sys.stdout.isatty() else 150).print(summary_table(results))
         if not options.names and (options.publish or not options.quick):
             publish(results, ROOT / "docs")
             console.print("written: docs/benchmarks.md, docs/benchmarks/")

@@ -17,8 +17,9 @@ class Metric:
     decimals: int = 0
 
     def text(self, value: float) -> str:
-        """Show a value."""
-        return f"{value:,.{self.decimals}f}{self.unit}"
+        """Show a value with as many digits as it is worth."""
+        worth = 0 if value >= 100 else 1 if value >= 10 else 2
+        return f"{value:,.{min(worth, self.decimals)}f}{self.unit}"
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Question:
         return next(one for one in self.metrics if one.key == key)
 
 
-RATE = Metric("calls_per_second", "calls a second", "/s", "more")
+RATE = Metric("calls_per_second", "calls a second", "/s", "more", 1)
 P50 = Metric("p50_ms", "p50", " ms", "less", 2)
 P99 = Metric("p99_ms", "p99", " ms", "less", 1)
 
@@ -54,13 +55,16 @@ QUESTIONS = (
         "messages",
         "Durable messages a second",
         "How many messages are on disk before they are acknowledged?",
-        (Metric("calls_per_second", "messages a second", "/s", "more"), P50, P99),
-        "aipm: `send_message`, in SQLite with `synchronous = FULL` and in the chat files of both "
-        "agents, with a notification for the receiver. FastMCP and SDK: what one writes by hand, "
-        "one insert into SQLite with `synchronous = FULL`. agent-mail: `send_message`, in SQLite "
-        "and a git repository. A2A: `SendMessage` that becomes a task in `DatabaseTaskStore` on "
-        "SQLite. task-master: `set_task_status` in its JSON file, every client its own task. "
-        "Afterwards the store is counted: acknowledged must be stored.",
+        (Metric("calls_per_second", "messages a second", "/s", "more", 1), P50, P99),
+        "Durable: aipm's `send_message` (SQLite with `synchronous = FULL`, the chat files of both "
+        "agents, a notification for the receiver); the bare servers, with what one writes by hand "
+        "(one insert into SQLite with `synchronous = FULL`, nothing else); A2A's `SendMessage` "
+        "that becomes a task in `DatabaseTaskStore` on SQLite. Nearly: agent-mail's `send_message` "
+        "(SQLite with `synchronous = NORMAL` and a git repository: survives `kill -9`, not the "
+        "loss of power). Not: task-master's `set_task_status` (a JSON file, not flushed), every "
+        "client with a task of its own. Afterwards the store is counted: whatever was "
+        "acknowledged must be in it. A call without an answer counts as failed, and its server "
+        "is not asked again with more clients.",
     ),
     Question(
         "wake",
@@ -70,7 +74,8 @@ QUESTIONS = (
         "From before the request of the sender to the reply in the hands of the waiting client, "
         "over HTTP. aipm's message or interrupt is on disk by then. The bare servers have no such "
         "thing; theirs is an event in memory, set by one tool and awaited by another: the floor. "
-        "agent-mail has no waiting call; its receiver asks again as soon as it is answered.",
+        "agent-mail has no waiting call; its receiver asks again as soon as it is answered. A2A and "
+        "task-master have nothing that lets one agent wake another.",
     ),
     Question(
         "start",

@@ -5,16 +5,31 @@ import time
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from benchmarks.catalogue import Question
-from benchmarks.progress import Bar
 from benchmarks.results import Results
-from benchmarks.run import Run, Scale, reason
+from benchmarks.run import Display, Run, Scale, reason
 from benchmarks.sides.side import Side
 
 
-async def prepare(sides: Sequence[Side], results: Results, bar: Bar) -> list[Side]:
+class Stage(Display, Protocol):
+    """Where a whole run is shown."""
+
+    def plan(self, steps: int) -> None:
+        """Say how many steps there are in all."""
+
+    def begin(self, question: str, steps: int) -> None:
+        """Go on to a question of so many steps."""
+
+    def finish(self) -> None:
+        """The question is done."""
+
+    def tell(self, line: str) -> None:
+        """Say something that stays."""
+
+
+async def prepare(sides: Sequence[Side], results: Results, bar: Stage) -> list[Side]:
     """Install what is missing; return the sides that can be had."""
     had = []
     for side in sides:
@@ -34,7 +49,7 @@ async def answer(
     sides: Sequence[Side],
     scale: Scale,
     results: Results,
-    bar: Bar,
+    bar: Stage,
     file: Path | None,
 ) -> None:
     """Answer the questions that have no answer yet."""

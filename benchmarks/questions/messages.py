@@ -1,5 +1,9 @@
 """Durable messages a second, and whether what was acknowledged is there."""
 
+import os
+import signal
+from contextlib import suppress
+
 from benchmarks.run import Run
 from benchmarks.sides.side import Server
 from benchmarks.wire.load import Load, load, summary
@@ -21,30 +25,46 @@ def rounds(run: Run) -> int:
 
 async def measure(run: Run) -> None:
     """Let every server take messages, and count them afterwards."""
-    async with run.servers(run.sides) as servers:
+    async with run.servers(run.sides) as started:
+        answering = started
         for clients in CLIENTS:
-            await compare(run, servers, clients)
+            answering = await compare(run, answering, clients)
 
 
-async def compare(run: Run, servers: list[Server], clients: int) -> None:
-    """Let the servers take turns; add a row for each."""
+async def compare(run: Run, servers: list[Server], clients: int) -> list[Server]:
+    """Let the servers take turns; add a row for each; return those that still answer."""
     at = f"{clients} client{'s' if clients > 1 else ''}"
     before = {one.side.name: one.side.stored(one.place) for one in servers}
     loads: dict[str, list[Load]] = {server.side.name: [] for server in servers}
+    answering = list(servers)
     for _ in range(rounds(run)):
-        for server in servers:
+        for server in list(answering):
             name = server.side.name
             made = await run.step(name, at, once, run, server, clients, limit=LIMIT)
             loads[name] += [made] if made else []
+            if made and made.unanswered:
+                answering.remove(server)
+                give_up(run, server, at, made.unanswered)
     for server in servers:
         name = server.side.name
         await run.step(name, f"{at}, audit", audit, run, server, at, before[name], loads[name])
+    return answering
+
+
+def give_up(run: Run, server: Server, at: str, unanswered: int) -> None:
+    """End a server that does not keep up: what it still works on would slow the others down."""
+    with suppress(ProcessLookupError):
+        os.killpg(server.pid, signal.SIGKILL)
+    why = f"{unanswered} calls got no answer within {run.scale.grace:.0f} s"
+    run.section.missing[f"{server.side.name} with more than {at}"] = why
 
 
 async def once(run: Run, server: Server, clients: int) -> Load:
     """One round of one server."""
-    seconds = max(2.0, run.scale.seconds) if server.side.name in SLOW else run.scale.seconds
-    return await load(lambda number: server.caller("send", number), clients, seconds)
+    seconds = max(1.5, run.scale.seconds) if server.side.name in SLOW else run.scale.seconds
+    return await load(
+        lambda number: server.caller("send", number), clients, seconds, grace=run.scale.grace
+    )
 
 
 async def audit(run: Run, server: Server, at: str, before: int, rounds: list[Load]) -> None:

@@ -14,6 +14,7 @@ from benchmarks.wire.load import Caller
 
 MEASURABLE = 100  # memory of fewer is lost in the noise of the allocator
 FILES = 10_000
+QUIET, IDLE = 3, 0.02  # so many glances in a row, with less processor time than this in each
 Ring = Callable[[], Awaitable[object]]
 
 
@@ -55,10 +56,10 @@ async def hold(run: Run, server: Server, count: int, open_: AsyncExitStack) -> N
     before = server.memory_mb()
     callers = [await server.caller("wait", 0, "modern") for _ in range(count)]
     polls = [asyncio.create_task(woken(caller)) for caller in callers]
-    await asyncio.sleep(run.scale.idle)  # not to wait for something, but to see it wait
+    await quiet(server)
     each = (server.memory_mb() - before) * 1024 / count
     used = server.cpu_seconds()
-    await asyncio.sleep(run.scale.idle)
+    await asyncio.sleep(run.scale.idle)  # not to wait for something, but to see it wait
     busy = (server.cpu_seconds() - used) / run.scale.idle * 100
     if any(poll.done() for poll in polls):
         raise RuntimeError("a poll was not held")
@@ -70,6 +71,16 @@ async def hold(run: Run, server: Server, count: int, open_: AsyncExitStack) -> N
     found = {"cpu_percent": busy, "wake_ms": (last - begun) * 1000}
     memory = {"kb_each": each} if count >= MEASURABLE else {}
     run.add(server.side.name, f"{count:,} held", memory | found)
+
+
+async def quiet(server: Server) -> None:
+    """Wait until the server has taken in all polls and does nothing any more."""
+    used, still = server.cpu_seconds(), 0
+    while still < QUIET:
+        await asyncio.sleep(0.25)
+        now = server.cpu_seconds()
+        still = still + 1 if now - used < IDLE else 0
+        used = now
 
 
 async def woken(caller: Caller) -> float:

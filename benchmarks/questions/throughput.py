@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from benchmarks.run import Run
 from benchmarks.sides.side import Server, Side
 from benchmarks.sides.starting import furnished, piped
-from benchmarks.wire.load import Load, load, summary
+from benchmarks.wire.load import Caller, Load, load, summary
 from benchmarks.wire.messages import Era
 
 CLIENTS = (1, 16, 64)
@@ -62,7 +62,8 @@ async def compare(
 
 async def once(run: Run, server: Server, clients: int, era: Era | None) -> Load:
     """One round of one server."""
-    before = server.cpu_seconds()
-    made = await load(lambda number: server.caller("read", number, era), clients, run.scale.seconds)
-    made.cpu_seconds = server.cpu_seconds() - before
-    return made
+
+    async def client(number: int) -> Caller:
+        return await server.caller("read", number, era)
+
+    return await load(client, clients, run.scale.seconds, server.cpu_seconds)

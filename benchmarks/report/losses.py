@@ -20,6 +20,7 @@ class Loss:
     other: str
     ours: float
     theirs: float
+    failed: float = 0
 
     @property
     def times(self) -> float:
@@ -28,13 +29,23 @@ class Loss:
         return worse / better if better > 0 else float("inf")
 
     def text(self) -> str:
-        """Say it."""
-        ours, theirs = self.metric.text(self.ours), self.metric.text(self.theirs)
-        doubt = ", which may be noise" if self.times < NOISE else ""
-        times = f", {self.times:.1f}×" if self.times != float("inf") else ""
-        return (
-            f"{self.at}, {self.metric.label}: {ours} beside {theirs} of {self.other}{times}{doubt}"
-        )
+        """Name who does better, and how much."""
+        doubt = ", may be noise" if self.times < NOISE else ""
+        times = "" if self.times == float("inf") else f", {self.times:.1f}×"
+        but = f", but {self.failed:,.0f} of its calls failed" if self.failed else ""
+        return f"{self.other} {self.metric.text(self.theirs)}{times}{doubt}{but}"
+
+
+def lines(found: list[Loss]) -> list[str]:
+    """Return one line for each of our numbers that somebody beats."""
+    grouped: dict[tuple[str, str, str], list[Loss]] = {}
+    for loss in found:
+        key = (loss.at, loss.metric.label, loss.metric.text(loss.ours))
+        grouped.setdefault(key, []).append(loss)
+    return [
+        f"{at}, {label}: {ours} · " + " · ".join(loss.text() for loss in beaten)
+        for (at, label, ours), beaten in grouped.items()
+    ]
 
 
 def losses(results: Results) -> list[Loss]:
@@ -62,7 +73,8 @@ def compared(question: Question, section: Section) -> list[Loss]:
             continue
         lost = ours < theirs if metric.better == "more" else ours > theirs
         if lost and metric.text(ours) != metric.text(theirs):
-            found.append(Loss(question, metric, at, other, ours, theirs))
+            failed = section.value(other, at, "errors") or 0
+            found.append(Loss(question, metric, at, other, ours, theirs, failed))
     return found
 
 

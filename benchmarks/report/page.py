@@ -5,7 +5,7 @@ from pathlib import Path
 from benchmarks.catalogue import OURS, QUESTIONS
 from benchmarks.report.answers import answer
 from benchmarks.report.charts import chart
-from benchmarks.report.losses import Loss, losses
+from benchmarks.report.losses import Loss, lines, losses
 from benchmarks.results import Results
 
 HEAD = """\
@@ -80,7 +80,7 @@ def _lost(found: list[Loss]) -> str:
         return LOSES + WINS
     parts = []
     for question in QUESTIONS:
-        lines = [f"- {loss.text()}" for loss in found if loss.question == question]
-        if lines:
-            parts.append(f"{question.title}:\n\n" + "\n".join(lines) + "\n")
+        told = lines([loss for loss in found if loss.question == question])
+        if told:
+            parts.append(f"{question.title}:\n\n" + "\n".join(f"- {one}" for one in told) + "\n")
     return LOSES + "\n".join(parts)

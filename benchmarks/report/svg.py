@@ -10,6 +10,7 @@ STYLE = """\
 text { font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #1f2328 }
 .title { font-size: 17px; font-weight: 600 } .group { font-weight: 600 }
 .note, .more { fill: #59636e } .name { text-anchor: end } .mine { font-weight: 600 }
+.more { font-weight: 400 }
 .paper { fill: #ffffff; stroke: #d1d9e0 } .axis { stroke: #d1d9e0 }
 .aipm { fill: #0969da } .bare { fill: #8c959f } .peer { fill: #c4cbd3 }
 @media (prefers-color-scheme: dark) {

@@ -11,20 +11,20 @@ PEERS = ("agent-mail", "A2A", "task-master")
 
 def summary_table(results: Results) -> Table:
     """Return everything that was measured; a ratio above 1 is good for aipm."""
-    table = Table("question", "", "", OURS, FASTMCP, "", SDK, "", "nearest peer", "", box=None)
-    for column in table.columns[3:]:
+    table = Table("", "", OURS, FASTMCP, "", SDK, "", "nearest peer", "", box=None, pad_edge=False)
+    for column in table.columns[2:]:
         column.justify = "right"
+        column.no_wrap = True
     for question in QUESTIONS:
         section = results.questions.get(question.name)
         if section is None:
             continue
-        title = question.title
+        table.add_row(f"[bold]{question.title}[/]")
         for at in section.conditions():
             for metric in question.metrics:
                 cells = _cells(section, at, metric)
                 if cells is not None:
-                    table.add_row(title, at, metric.label, *cells)
-                    title = ""
+                    table.add_row(f"  {at}", metric.label, *cells)
     return table
 
 
@@ -48,6 +48,8 @@ def _beside(ours: float, theirs: float | None, metric: Metric) -> list[str]:
     if theirs is None:
         return ["", ""]
     good, bad = (ours, theirs) if metric.better == "more" else (theirs, ours)
-    ratio = good / bad if bad else float("inf")
+    if not bad:
+        return [metric.text(theirs), ""]
+    ratio = good / bad
     colour = "green" if ratio >= 1 else "red"
     return [metric.text(theirs), f"[{colour}]{ratio:.1f}×[/]"]

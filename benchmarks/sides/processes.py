@@ -22,15 +22,16 @@ def free_port() -> int:
 
 def launch(command: Sequence[str], env: Mapping[str, str], place: Path) -> subprocess.Popen[bytes]:
     """Start a process that leads a session of its own, so that its children are found."""
-    return subprocess.Popen(
-        command,
-        env=env,
-        cwd=place,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=(place / "stderr.txt").open("wb"),
-        start_new_session=True,
-    )
+    with (place / "stderr.txt").open("wb") as errors:
+        return subprocess.Popen(
+            command,
+            env=env,
+            cwd=place,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,
+        )
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

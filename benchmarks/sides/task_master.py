@@ -62,7 +62,7 @@ class TaskMaster(Side):
         """Count the tasks with an acknowledged change, and those that show the last of them."""
         file = place / ".taskmaster" / "tasks" / "tasks.json"
         tasks = json.loads(file.read_text())["master"]["tasks"]
-        shown = {one["id"]: one["status"] for one in tasks}
+        shown = {int(one["id"]): one["status"] for one in tasks}  # it writes them as texts
         told = {
             number + 1: STATUSES[(answers - 1) % len(STATUSES)]
             for number, answers in enumerate(rounds[-1].answered_by)

@@ -52,11 +52,18 @@ def percentile(values: list[float], share: float) -> float:
 
 
 async def load(
-    open_caller: Callable[[int], Awaitable[Caller]], clients: int, seconds: float
+    open_caller: Callable[[int], Awaitable[Caller]],
+    clients: int,
+    seconds: float,
+    used: Callable[[], float] = lambda: 0.0,
+    grace: float = GRACE,
 ) -> Load:
-    """Let so many clients call for so long; calls in flight at the end get their grace."""
+    """Let so many clients call for so long; calls in flight at the end get their grace.
+
+    ``used`` tells the processor time of the server, which is read when all clients are connected.
+    """
     callers = [await open_caller(number) for number in range(clients)]
-    made = Load(answered_by=[0] * clients)
+    made = Load(answered_by=[0] * clients, cpu_seconds=-used())
     begun = time.perf_counter()
 
     async def client(number: int, caller: Caller) -> None:
@@ -68,8 +75,9 @@ async def load(
                 made.errors += 1
 
     tasks = [asyncio.create_task(client(*numbered)) for numbered in enumerate(callers)]
-    done, late = await asyncio.wait(tasks, timeout=seconds + GRACE)
+    done, late = await asyncio.wait(tasks, timeout=seconds + grace)
     made.seconds = time.perf_counter() - begun
+    made.cpu_seconds += used()
     made.unanswered = len(late)
     for task in late:
         task.cancel()
@@ -90,6 +98,7 @@ def summary(rounds: list[Load]) -> dict[str, float]:
         "errors": sum(one.errors + one.unanswered for one in rounds),
     }
     answered = sum(len(one.latencies) for one in rounds)
-    if answered:
-        made["cpu_us"] = sum(one.cpu_seconds for one in rounds) / answered * 1e6
+    used = sum(one.cpu_seconds for one in rounds)
+    if answered and used:
+        made["cpu_us"] = used / answered * 1e6
     return made
