@@ -54,7 +54,7 @@ async def conduct(options: argparse.Namespace, results: Results, console: Consol
     sides = [SIDES[name]() for name in options.sides.split(",")]
     scale = QUICK if options.quick else FULL
     with Bar(console) as bar:
-        file = None if options.json else place(options)
+        file = None if options.json or options.names else place(options)
         await answer(questions, sides, scale, results, bar, file)
 
 

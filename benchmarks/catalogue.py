@@ -74,8 +74,8 @@ QUESTIONS = (
         "From before the request of the sender to the reply in the hands of the waiting client, "
         "over HTTP. aipm's message or interrupt is on disk by then. The bare servers have no such "
         "thing; theirs is an event in memory, set by one tool and awaited by another: the floor. "
-        "agent-mail has no waiting call; its receiver asks again as soon as it is answered. A2A and "
-        "task-master have nothing that lets one agent wake another.",
+        "agent-mail has no waiting call; its receiver asks again as soon as it is answered. A2A "
+        "and task-master have nothing that lets one agent wake another.",
     ),
     Question(
         "start",

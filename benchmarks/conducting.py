@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from benchmarks.catalogue import Question
-from benchmarks.results import Results
+from benchmarks.catalogue import OURS, Question
+from benchmarks.results import Results, Section
 from benchmarks.run import Display, Run, Scale, reason
 from benchmarks.sides.side import Side
 
@@ -57,17 +57,24 @@ async def answer(
     bar.plan(sum(_module(question).steps(Run(scale, had, bar)) for question in questions))
     for question in questions:
         run = Run(scale, had, bar)
-        module = _module(question)
-        bar.begin(question.title, module.steps(run))
-        begun = time.perf_counter()
-        await module.measure(run)
-        run.section.seconds = time.perf_counter() - begun
-        results.questions[question.name] = run.section
+        bar.begin(question.title, _module(question).steps(run))
+        results.questions[question.name] = await _measured(question, run)
         for side, why in run.section.missing.items():
             bar.tell(f"{question.title}: {side} is not measured: {why}")
         bar.finish()
         if file is not None:
             results.write(file)
+
+
+async def _measured(question: Question, run: Run) -> Section:
+    """Measure; what no step caught ends this question, not the run."""
+    begun = time.perf_counter()
+    try:
+        await _module(question).measure(run)
+    except Exception as error:  # noqa: BLE001 - the other questions are worth their answers
+        run.section.missing[OURS] = reason(error)
+    run.section.seconds = time.perf_counter() - begun
+    return run.section
 
 
 def _module(question: Question) -> Any:

@@ -163,7 +163,7 @@ def test_the_staircase_on_the_page_is_the_one_that_is_held() -> None:
 
 
 def test_no_page_names_a_machine() -> None:
-    for page in [*PAGES, *(REPOSITORY / "docs").glob("*.svg")]:
+    for page in [*PAGES, *(REPOSITORY / "docs").rglob("*.svg")]:
         text = page.read_text(encoding="utf-8")
         assert not re.search(r"/(work|home|root|Users)/|pypi\.|localhost:\d", text), page
 

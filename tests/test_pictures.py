@@ -26,7 +26,7 @@ def test_another_story_is_another_picture() -> None:
 
 
 def test_pictures_load_nothing_from_elsewhere() -> None:
-    for file in (REPOSITORY / "docs").glob("*.svg"):
+    for file in (REPOSITORY / "docs").rglob("*.svg"):
         text = file.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert "http" not in text
         assert "<script" not in text

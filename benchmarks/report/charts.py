@@ -77,6 +77,7 @@ def _polls(question: Question, section: Section) -> str:
                 for row in section.rows
                 if row.at == at and metric.key in row.values
             ]
-            if bars and (at != "1 held" or metric.key == "wake_ms"):
+            last = at == section.conditions()[-1]
+            if bars and (last or metric.key != "cpu_percent"):  # fewer cost no processor time
                 groups.append(Group(f"{metric.label}, {at}", bars))
     return draw(question.title, _note(question, question.metrics[0]), groups, own_scale=True)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, NAMES, LONGEST = 760, 150, 290
+WIDTH, NAMES = 760, 150
+LONGEST, ALONE = 290, 480  # bars with more than a number behind them, and without
 ROW, BAR, GAP, TOP = 24, 14, 20, 66
 STYLE = """\
 text { font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #1f2328 }
@@ -43,7 +44,9 @@ def draw(title: str, note: str, groups: Sequence[Group], *, own_scale: bool = Fa
     """Return a picture; with ``own_scale`` the longest bar of each group is as long as can be."""
     heights = [ROW * (len(group.bars) + 1) + GAP for group in groups]
     height = TOP + sum(heights)
-    most = max((bar.value for group in groups for bar in group.bars), default=1)
+    bars = [bar for group in groups for bar in group.bars]
+    most = max((bar.value for bar in bars), default=1)
+    longest = LONGEST if any(bar.more for bar in bars) else ALONE
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img"'
         f' aria-label="{escape(title)}">',
@@ -55,24 +58,24 @@ def draw(title: str, note: str, groups: Sequence[Group], *, own_scale: bool = Fa
     top = TOP
     for group, tall in zip(groups, heights, strict=True):
         scale = max((bar.value for bar in group.bars), default=1) if own_scale else most
-        lines += _group(group, top, scale)
+        lines += _group(group, top, longest / scale if scale > 0 else 0)
         top += tall
     return "\n".join([*lines, "</svg>", ""])
 
 
-def _group(group: Group, top: int, most: float) -> list[str]:
+def _group(group: Group, top: int, scale: float) -> list[str]:
     end = top + ROW * (len(group.bars) + 1)
     lines = [
         f'<text class="group" x="20" y="{top + 16}">{escape(group.title)}</text>',
         f'<path class="axis" d="M{NAMES} {top + ROW + 1}V{end - 1}"/>',
     ]
     for number, bar in enumerate(group.bars, start=1):
-        lines += _bar(bar, top + ROW * number, most)
+        lines += _bar(bar, top + ROW * number, scale)
     return lines
 
 
-def _bar(bar: Bar, top: int, most: float) -> list[str]:
-    length = max(1.5, bar.value / most * LONGEST) if most > 0 else 1.5
+def _bar(bar: Bar, top: int, scale: float) -> list[str]:
+    length = max(1.5, bar.value * scale)
     mine = " mine" if bar.kind == "aipm" else ""
     after = NAMES + length + 8
     more = f' <tspan class="more">{escape(bar.more)}</tspan>' if bar.more else ""

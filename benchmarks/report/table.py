@@ -11,7 +11,7 @@ PEERS = ("agent-mail", "A2A", "task-master")
 
 def summary_table(results: Results) -> Table:
     """Return everything that was measured; a ratio above 1 is good for aipm."""
-    table = Table("", "", OURS, FASTMCP, "", SDK, "", "nearest peer", "", box=None, pad_edge=False)
+    table = Table("", "", OURS, FASTMCP, "", SDK, "", "best peer", "", box=None, pad_edge=False)
     for column in table.columns[2:]:
         column.justify = "right"
         column.no_wrap = True
