@@ -17,6 +17,8 @@ from benchmarks.run import Scale
 from benchmarks.sides.bare import Sdk
 from benchmarks.sides.installing import NotMeasured
 from benchmarks.sides.side import Side
+from benchmarks.sides.task_master import TaskMaster
+from benchmarks.wire.load import Load
 
 REPOSITORY = Path(__file__).parent.parent
 BENCH = (sys.executable, "-m", "benchmarks")
@@ -104,6 +106,22 @@ async def test_a_side_that_fails_is_named_and_stops_nobody(tmp_path: Path) -> No
     text = page(results)
     assert "gone was not measured: it is not on the index" in text
     assert "broken was not measured: the server ended by itself: no such luck" in text
+
+
+def test_the_audit_of_a_file_of_tasks_finds_what_is_lost_and_only_that(tmp_path: Path) -> None:
+    side = TaskMaster()
+    side.furnish(tmp_path)
+    file = tmp_path / ".taskmaster" / "tasks" / "tasks.json"
+    book = json.loads(file.read_text())
+    for task in book["master"]["tasks"]:
+        task["id"] = str(task["id"])  # as the server writes them
+    book["master"]["tasks"][0]["status"] = "done"
+    book["master"]["tasks"][1]["status"] = "in-progress"
+    book["master"]["tasks"][2]["status"] = "done"
+    file.write_text(json.dumps(book))
+    ends = [True, True, True, False]  # the fourth client's last call failed
+    assert side.audit(tmp_path, 0, [Load(answered_by=[1, 2, 3, 1], ended_well=ends)]) == (3, 3)
+    assert side.audit(tmp_path, 0, [Load(answered_by=[1, 1, 2, 1], ended_well=ends)]) == (3, 1)
 
 
 def row(side: str, at: str, **values: float) -> Row:

@@ -54,18 +54,22 @@ def _throughput(question: Question, section: Section) -> str:
 def _messages(question: Question, section: Section) -> str:
     at = _at(section, "16 clients")
     rate, _, p99 = question.metrics
-    mine = [row.values for row in section.rows if row.side == OURS]
-    sent = sum(values["acknowledged"] for values in mine)
-    lost = {
-        side: sum(row.values["lost"] for row in section.rows if row.side == side)
+    kept = ", ".join(
+        f"{side} {lost:,.0f} of {acknowledged:,.0f}"
         for side in section.sides()
-    }
-    others = ", ".join(f"{side} lost {n:,.0f}" for side, n in lost.items() if n and side != OURS)
+        for acknowledged, lost in [_audit(section, side)]
+        if lost or side == OURS
+    )
     return (
         f"With {at} aipm keeps {_own(section, at, rate)} (p99 {_own(section, at, p99)}): "
-        f"{beside(section, at, rate)}. Of {sent:,.0f} acknowledged messages aipm lost "
-        f"{lost[OURS]:,.0f}{'; ' + others if others else ''}."
+        f"{beside(section, at, rate)}. Acknowledged and then not there: {kept}; nobody else any."
     )
+
+
+def _audit(section: Section, side: str) -> tuple[float, float]:
+    """Return what a side acknowledged, and what it lost of that."""
+    rows = [row.values for row in section.rows if row.side == side]
+    return sum(row["acknowledged"] for row in rows), sum(row["lost"] for row in rows)
 
 
 def _wake(question: Question, section: Section) -> str:

@@ -59,13 +59,16 @@ class TaskMaster(Side):
         return 0  # nothing is added here, only changed
 
     def audit(self, place: Path, before: int, rounds: list[Load]) -> tuple[int, int]:
-        """Count the tasks with an acknowledged change, and those that show the last of them."""
+        """Count the tasks whose last change was acknowledged, and those that show it.
+
+        Where an error came after it nobody knows what the file should show.
+        """
         file = place / ".taskmaster" / "tasks" / "tasks.json"
         tasks = json.loads(file.read_text())["master"]["tasks"]
         shown = {int(one["id"]): one["status"] for one in tasks}  # it writes them as texts
         told = {
             number + 1: STATUSES[(answers - 1) % len(STATUSES)]
             for number, answers in enumerate(rounds[-1].answered_by)
-            if answers
+            if rounds[-1].ended_well[number]
         }
         return len(told), sum(shown.get(task) == status for task, status in told.items())

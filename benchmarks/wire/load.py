@@ -35,6 +35,7 @@ class Load:
     unanswered: int = 0
     cpu_seconds: float = 0
     answered_by: list[int] = field(default_factory=list[int])
+    ended_well: list[bool] = field(default_factory=list[bool])
 
     @property
     def rate(self) -> float:
@@ -63,12 +64,14 @@ async def load(
     ``used`` tells the processor time of the server, which is read when all clients are connected.
     """
     callers = [await open_caller(number) for number in range(clients)]
-    made = Load(answered_by=[0] * clients, cpu_seconds=-used())
+    made = Load(answered_by=[0] * clients, ended_well=[False] * clients, cpu_seconds=-used())
     begun = time.perf_counter()
 
     async def client(number: int, caller: Caller) -> None:
         while (start := time.perf_counter()) < begun + seconds:
+            made.ended_well[number] = False
             if await caller.call():
+                made.ended_well[number] = True
                 made.latencies.append(time.perf_counter() - start)
                 made.answered_by[number] += 1
             else:
