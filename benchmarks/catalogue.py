@@ -15,6 +15,7 @@ class Metric:
     unit: str
     better: Literal["more", "less"]
     decimals: int = 0
+    least: float = 0  # a smaller difference is not one
 
     def text(self, value: float) -> str:
         """Show a value with as many digits as it is worth."""
@@ -109,7 +110,7 @@ QUESTIONS = (
         "What do agents cost that only wait?",
         (
             Metric("kb_each", "memory of each", " KB", "less", 1),
-            Metric("cpu_percent", "processor while they wait", " %", "less", 1),
+            Metric("cpu_percent", "processor while they wait", " %", "less", 1, 0.5),
             Metric("wake_ms", "until all are woken", " ms", "less"),
         ),
         "So many clients wait in one server at once, then one event wakes all of them: in aipm an "

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from benchmarks.catalogue import OURS, Question
+from benchmarks.catalogue import OURS, QUESTIONS, Question
 from benchmarks.results import Results, Section
 from benchmarks.run import Display, Run, Scale, reason
 from benchmarks.sides.side import Side
@@ -58,7 +58,10 @@ async def answer(
     for question in questions:
         run = Run(scale, had, bar)
         bar.begin(question.title, _module(question).steps(run))
-        results.questions[question.name] = await _measured(question, run)
+        answers = {**results.questions, question.name: await _measured(question, run)}
+        results.questions = {
+            one.name: answers[one.name] for one in QUESTIONS if one.name in answers
+        }
         for side, why in run.section.missing.items():
             bar.tell(f"{question.title}: {side} is not measured: {why}")
         bar.finish()

@@ -5,6 +5,7 @@ import resource
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from statistics import median
 
 from benchmarks.catalogue import FASTMCP, OURS, SDK
 from benchmarks.run import Run
@@ -15,7 +16,7 @@ from benchmarks.wire.load import Caller
 MEASURABLE = 100  # memory of fewer is lost in the noise of the allocator
 FILES = 10_000
 QUIET, IDLE = 3, 0.02  # so many glances in a row, with less processor time than this in each
-Ring = Callable[[], Awaitable[object]]
+Act = Callable[[], Awaitable[object]]
 
 
 def steps(run: Run) -> int:
@@ -50,27 +51,41 @@ async def measure(run: Run) -> None:
 
 
 async def hold(run: Run, server: Server, count: int, open_: AsyncExitStack) -> None:
-    """Hold polls, watch the process, wake all of them with one event."""
-    ring = await _ring(server, open_)
+    """Hold polls and watch the process; then wake all of them, several times."""
+    ring, settle = await _bell(server, open_)
     await (await server.caller("read", 0, "modern")).call()
     before = server.memory_mb()
     callers = [await server.caller("wait", 0, "modern") for _ in range(count)]
-    polls = [asyncio.create_task(woken(caller)) for caller in callers]
-    await quiet(server)
+    polls = await held(server, callers)
     each = (server.memory_mb() - before) * 1024 / count
     used = server.cpu_seconds()
     await asyncio.sleep(run.scale.idle)  # not to wait for something, but to see it wait
     busy = (server.cpu_seconds() - used) / run.scale.idle * 100
-    if any(poll.done() for poll in polls):
-        raise RuntimeError("a poll was not held")
-    begun = time.perf_counter()
-    await ring()
-    last = max(await asyncio.gather(*polls))
+    times = [await wake(polls, ring)]
+    while len(times) < run.scale.rounds:
+        await settle()
+        times.append(await wake(await held(server, callers), ring))
     for caller in callers:
         caller.channel.close()
-    found = {"cpu_percent": busy, "wake_ms": (last - begun) * 1000}
+    found = {"cpu_percent": busy, "wake_ms": median(times)}
     memory = {"kb_each": each} if count >= MEASURABLE else {}
     run.add(server.side.name, f"{count:,} held", memory | found)
+
+
+async def held(server: Server, callers: list[Caller]) -> list[asyncio.Task[float]]:
+    """Let all callers wait; return when the server holds all of them."""
+    polls = [asyncio.create_task(woken(caller)) for caller in callers]
+    await quiet(server)
+    if any(poll.done() for poll in polls):
+        raise RuntimeError("a poll was not held")
+    return polls
+
+
+async def wake(polls: list[asyncio.Task[float]], ring: Act) -> float:
+    """Wake all; return after how many milliseconds the last of them had its reply."""
+    begun = time.perf_counter()
+    await ring()
+    return (max(await asyncio.gather(*polls)) - begun) * 1000
 
 
 async def quiet(server: Server) -> None:
@@ -90,7 +105,18 @@ async def woken(caller: Caller) -> float:
     return time.perf_counter()
 
 
-async def _ring(server: Server, open_: AsyncExitStack) -> Ring:
+async def _bell(server: Server, open_: AsyncExitStack) -> tuple[Act, Act]:
+    """Return how to wake those who wait, and how to let them wait again."""
     if server.side.name == OURS:
-        return (await open_.enter_async_context(bell(server))).ring
-    return (await server.caller("ring", 1, "modern")).call
+        made = await open_.enter_async_context(bell(server))
+        return made.ring, made.settle
+
+    async def ring() -> None:
+        caller = await server.caller("ring", 1, "modern")
+        await caller.call()
+        caller.channel.close()
+
+    async def nothing() -> None:
+        return
+
+    return ring, nothing

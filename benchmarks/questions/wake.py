@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from benchmarks.catalogue import OURS
 from benchmarks.run import Run
-from benchmarks.sides.bell import bell
-from benchmarks.sides.side import TEXT, Server
+from benchmarks.sides.bell import Bell, bell
+from benchmarks.sides.side import TEXT, Server, Side
 from benchmarks.sides.starting import beside
 from benchmarks.wire.http import Connection
 from benchmarks.wire.load import percentile
 from benchmarks.wire.messages import Channel, tool
+from benchmarks.wire.stdio import Pipe
 
 SETTLED = 0.01  # seconds a request needs, amply, to become a held poll
 SLOWER = 5  # agent-mail needs a tenth of a second each time: a fifth of the samples will do
@@ -29,7 +30,6 @@ EVENT, ASKING = "event in memory", "asking again and again"
 class Way:
     """A way in which one client makes another one's call return."""
 
-    side: str
     at: str
     wait: Callable[[], Awaitable[object]]
     ring: Callable[[], Awaitable[object]]
@@ -37,29 +37,59 @@ class Way:
     share: int = 1
 
 
+@dataclass
+class Neighbours:
+    """Other processes on the data of our server."""
+
+    pipe: Pipe
+    bell: Bell
+
+
 def steps(run: Run) -> int:
     """Return how many steps this takes."""
-    names = [side.name for side in run.sides if side.name not in {"A2A", "task-master"}]
-    return len(names) + (len(names) + 2 * (OURS in names)) * (run.scale.rounds + 1)
+    names = [side.name for side in asked(run)]
+    return len(names) * (1 + run.scale.rounds) + (OURS in names)
+
+
+def asked(run: Run) -> list[Side]:
+    """Return the sides in which one client can make another one's call return."""
+    return [side for side in run.sides if side.name not in {"A2A", "task-master"}]
 
 
 async def measure(run: Run) -> None:
-    """Let the ways take turns."""
-    sides = [side for side in run.sides if side.name not in {"A2A", "task-master"}]
-    async with run.servers(sides) as servers, AsyncExitStack() as open_:
-        ways: list[Way] = []
+    """Let the sides take turns."""
+    times: dict[tuple[str, str], list[float]] = {}
+    async with run.servers(asked(run)) as servers, AsyncExitStack() as open_:
+        others: Neighbours | None = None
         for server in servers:
-            opened = await run.step(server.side.name, "connect", connect, server, open_)
-            ways += opened or []
-        times: dict[tuple[str, str], list[float]] = {}
+            if server.side.name == OURS:
+                others = await run.step(OURS, "other processes", neighbours, server, open_)
         for _ in run.rounds():
-            for way in ways:
-                took = await run.step(way.side, way.at, wakes, run, way)
-                times.setdefault((way.side, way.at), []).extend(took or [])
-    for (side, at), took in times.items():
-        if took:
-            p50, p99 = percentile(took, 0.5) * 1000, percentile(took, 0.99) * 1000
-            run.add(side, at, {"p50_ms": p50, "p99_ms": p99})
+            for server in servers:
+                took = await run.step(server.side.name, "wake", once, run, server, others)
+                for at, seconds in (took or {}).items():
+                    times.setdefault((server.side.name, at), []).extend(seconds)
+    for (side, at), seconds in times.items():
+        p50, p99 = percentile(seconds, 0.5) * 1000, percentile(seconds, 0.99) * 1000
+        run.add(side, at, {"p50_ms": p50, "p99_ms": p99})
+
+
+async def neighbours(server: Server, open_: AsyncExitStack) -> Neighbours:
+    """Start other processes on the data of our server."""
+    pipe = await open_.enter_async_context(beside(server))
+    return Neighbours(pipe, await open_.enter_async_context(bell(server)))
+
+
+async def once(run: Run, server: Server, others: Neighbours | None) -> dict[str, list[float]]:
+    """Let a side wake clients in all its ways, over new connections: servers close idle ones."""
+    if server.side.name == OURS and others is not None:
+        ways = await ours(server, others)
+    elif server.side.name == "agent-mail":
+        ways = [await asking(server)]
+    else:
+        waiting, ringing = await server.caller("wait", 0), await server.caller("ring", 1)
+        ways = [Way(EVENT, waiting.call, ringing.call)]
+    return {way.at: await wakes(run, way) for way in ways}
 
 
 async def wakes(run: Run, way: Way) -> list[float]:
@@ -81,17 +111,7 @@ async def wakes(run: Run, way: Way) -> list[float]:
     return times
 
 
-async def connect(server: Server, open_: AsyncExitStack) -> list[Way]:
-    """Open what a side's ways need."""
-    if server.side.name == OURS:
-        return await ours(server, open_)
-    if server.side.name == "agent-mail":
-        return [await asking(server)]
-    waiting, ringing = await server.caller("wait", 0), await server.caller("ring", 1)
-    return [Way(server.side.name, EVENT, waiting.call, ringing.call)]
-
-
-async def ours(server: Server, open_: AsyncExitStack) -> list[Way]:
+async def ours(server: Server, others: Neighbours) -> list[Way]:
     """Three ways: a message within the server, one from `aipm mcp`, and an interrupt."""
     channel, second = await server.channel(), await server.channel()
     bob = {"session_token": server.keys["bob chat"]}
@@ -106,13 +126,11 @@ async def ours(server: Server, open_: AsyncExitStack) -> list[Way]:
         await second.ask(tool("get_pending_messages", **bob))
         await second.ask(tool("get_notifications", **bob))
 
-    other = await open_.enter_async_context(beside(server))
-    rung = await open_.enter_async_context(bell(server))
     waiting = await server.caller("wait", 0)
     return [
-        Way(OURS, ONE, lambda: channel.tell(poll), message(second), read),
-        Way(OURS, OTHER, lambda: channel.tell(poll), message(other), read),
-        Way(OURS, INTERRUPT, waiting.call, rung.ring, rung.settle),
+        Way(ONE, lambda: channel.tell(poll), message(second), read),
+        Way(OTHER, lambda: channel.tell(poll), message(others.pipe), read),
+        Way(INTERRUPT, waiting.call, others.bell.ring, others.bell.settle),
     ]
 
 
@@ -128,4 +146,4 @@ async def asking(server: Server) -> Way:
             pass
 
     sending = await server.caller("send", 0)
-    return Way(server.side.name, ASKING, look, sending.call, share=SLOWER)
+    return Way(ASKING, look, sending.call, share=SLOWER)

@@ -17,7 +17,8 @@ def answer(question: Question, section: Section) -> str:
 def times(ours: float, theirs: float, metric: Metric) -> str:
     """Say how much better or worse we are."""
     ratio = ours / theirs if metric.better == "more" else theirs / ours
-    return f"{ratio:.1f}× better" if ratio >= 1 else f"{1 / ratio:.1f}× worse"
+    much, word = (ratio, "better") if ratio >= 1 else (1 / ratio, "worse")
+    return f"{much:,.{0 if much >= 100 else 1}f}× {word}"
 
 
 def beside(section: Section, at: str, metric: Metric) -> str:
@@ -28,7 +29,7 @@ def beside(section: Section, at: str, metric: Metric) -> str:
         theirs = None if side == OURS else nearest(section, side, at, metric.key)
         if ours and theirs:
             shown.append(f"{times(ours, theirs, metric)} than {side} ({metric.text(theirs)})")
-    return ", ".join(shown) or "nobody to compare with"
+    return ", ".join(shown)
 
 
 def _own(section: Section, at: str, metric: Metric) -> str:
@@ -79,7 +80,8 @@ def _wake(question: Question, section: Section) -> str:
         f"{row.at} after {p50.text(row.values['p50_ms'])} (p99 {row.values['p99_ms']:,.1f} ms)"
         for row in own
     )
-    return f"A waiting agent has it: {told}. The first is {beside(section, own[0].at, p50)}."
+    compared = beside(section, own[0].at, p50)
+    return f"A waiting agent has it: {told}." + (f" The first is {compared}." if compared else "")
 
 
 def _each(question: Question, section: Section) -> str:

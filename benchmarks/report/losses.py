@@ -72,7 +72,7 @@ def compared(question: Question, section: Section) -> list[Loss]:
         if ours is None or theirs is None:
             continue
         lost = ours < theirs if metric.better == "more" else ours > theirs
-        if lost and metric.text(ours) != metric.text(theirs):
+        if lost and abs(ours - theirs) > metric.least and metric.text(ours) != metric.text(theirs):
             failed = section.value(other, at, "errors") or 0
             found.append(Loss(question, metric, at, other, ours, theirs, failed))
     return found
