@@ -74,6 +74,7 @@ def main() -> int:
     console = Console(stderr=True)
     resumed = options.resume and place(options).is_file()
     results = files.read(place(options)) if resumed else files.begin(options.quick)
+    results.runs += resumed
     try:
         uvloop.run(conduct(options, results, console))
     except (KeyboardInterrupt, asyncio.CancelledError):

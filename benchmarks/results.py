@@ -57,6 +57,7 @@ class Machine(Record):
     python: str
     sqlite: str
     packages: dict[str, str]
+    load: float = 0  # of other work, when the run began
 
 
 class Results(Record):
@@ -65,6 +66,7 @@ class Results(Record):
     v: int = 1
     date: str
     quick: bool
+    runs: int = 1  # more than one if it was resumed
     machine: Machine
     versions: dict[str, str] = {}
     missing: dict[str, str] = {}
@@ -104,6 +106,7 @@ def begin(quick: bool) -> Results:
         python=platform.python_version(),
         sqlite=sqlite3.sqlite_version,
         packages={name: version(name) for name in PACKAGES},
+        load=round(os.getloadavg()[0], 1),
     )
     today = datetime.now(UTC).date().isoformat()
     return Results(date=today, quick=quick, machine=machine)

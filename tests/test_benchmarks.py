@@ -195,6 +195,22 @@ def test_the_page_lists_the_losses_or_says_that_there_are_none(tmp_path: Path) -
     assert WINS in page(made(memory=won))
 
 
+def test_what_is_published_is_what_the_file_holds(tmp_path: Path) -> None:
+    (tmp_path / "benchmarks").mkdir()
+    publish(made(memory=Section(rows=[row("aipm", "idle", mb=99.4999999)])), tmp_path)
+    for name, text in pages(read(tmp_path / "benchmarks" / "results.json")).items():
+        assert (tmp_path / name).read_text(encoding="utf-8") == text
+
+
+def test_what_speaks_against_the_numbers_is_said() -> None:
+    results = made(memory=MEMORY)
+    results.machine.cores, results.machine.load = 2, 0.5
+    assert not re.search("busy with other|Put together", page(results))
+    results.machine.load, results.runs = 11.2, 3
+    assert "busy with other work (load 11 on 2 cores)" in page(results)
+    assert "Put together from 3 runs" in page(results)
+
+
 def test_a_chart_shows_every_side_and_every_number() -> None:
     drawn = pages(made(memory=MEMORY))["benchmarks/memory.svg"]
     shown = re.findall(r"<text[^>]*>([^<]*)", drawn)
@@ -235,5 +251,5 @@ def test_results_name_no_machine() -> None:
     text = (REPOSITORY / "docs/benchmarks/results.json").read_text(encoding="utf-8")
     assert not re.search(r"/(tmp|home|root|work|usr)/", text)
     assert set(json.loads(text)["machine"]) == {
-        *("cores", "memory_gb", "system", "python", "sqlite", "packages")
+        *("cores", "memory_gb", "system", "python", "sqlite", "packages", "load")
     }

@@ -6,20 +6,22 @@ from benchmarks.catalogue import OURS, QUESTIONS
 from benchmarks.report.answers import answer
 from benchmarks.report.charts import chart
 from benchmarks.report.losses import Loss, lines, losses
-from benchmarks.results import Results
+from benchmarks.results import Results, read
 
 HEAD = """\
 # Benchmarks
 
-aipm with all plugins on, beside bare servers and other servers for agents, measured in one run by
+aipm with all plugins on, beside bare servers and other servers for agents, measured by
 `make bench` (`make bench QUICK=1` is a small form of it; `python -m benchmarks NAME` asks one
 question). This page and its charts are made from
 [`benchmarks/results.json`](benchmarks/results.json) by `make docs`.
 
-All sides run at the same time on the same machine and have their turns one after the other in
-every round (A B C, A B C, …), so that a busy moment hits all of them alike; every number is the
-median of the rounds. All are asked by the same client, which sends finished bytes over kept
-connections. Servers are real processes, asked over real sockets and pipes; nothing is mocked.
+All sides run on the same machine and have their turns one after the other in every round (A B C,
+A B C, …), so that a busy moment hits all of them alike. Calls and messages: medians of the rounds,
+p99 included. Starts, memory and the waking of held polls: medians of the repetitions. Wake latency
+and growth: percentiles of all samples. Memory and processor of held polls: looked at once. All are
+asked by the same client, which sends finished bytes over kept connections. Servers are real
+processes, asked over real sockets and pipes; nothing is mocked.
 """
 LOSES = "## Where aipm loses\n\n"
 WINS = "Nowhere in this run. That is worth some mistrust: ask other questions.\n"
@@ -35,9 +37,10 @@ def pages(results: Results) -> dict[str, str]:
 
 
 def publish(results: Results, docs: Path) -> None:
-    """Write everything."""
-    results.write(docs / "benchmarks" / "results.json")
-    for name, text in pages(results).items():
+    """Write everything, the pages from what the file holds: its numbers are rounded."""
+    file = docs / "benchmarks" / "results.json"
+    results.write(file)
+    for name, text in pages(read(file)).items():
         (docs / name).write_text(text, encoding="utf-8")
 
 
@@ -67,7 +70,23 @@ def _where(results: Results) -> str:
         f"{machine.system}, Python {machine.python}, SQLite {machine.sqlite}. "
         f"aipm {results.versions.get(OURS, '')} beside {versions}.\n"
     )
-    return told + (f"\n{_missing(results.missing)}\n" if results.missing else "")
+    return told + _doubts(results) + (f"\n{_missing(results.missing)}\n" if results.missing else "")
+
+
+def _doubts(results: Results) -> str:
+    """Say what speaks against the numbers."""
+    told = ""
+    if results.machine.load > results.machine.cores / 2:
+        told += (
+            f"\nThe machine was busy with other work (load {results.machine.load:.0f} on "
+            f"{results.machine.cores} cores): trust the ratios more than the numbers.\n"
+        )
+    if results.runs > 1:
+        told += (
+            f"\nPut together from {results.runs} runs (`--resume`): all sides of one question were "
+            "measured in the same run, different questions were not.\n"
+        )
+    return told
 
 
 def _missing(missing: dict[str, str]) -> str:
