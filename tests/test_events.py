@@ -128,9 +128,15 @@ async def test_sinks_see_everything_and_break_alone(caplog: pytest.LogCaptureFix
 
 
 async def test_sinks_are_shown_nothing_more_when_the_program_stops() -> None:
-    async with running(Watcher) as aipm:
+    class Keeper(Watcher):
+        @hookimpl
+        def aipm_event_sinks(self) -> Iterable[EventSink]:
+            yield EventSink(name="good", send=self._keep)
+
+    async with running(Keeper) as aipm:
         await publish(aipm, own("a", "before"))
         await received(aipm, "kept", 1, after=0)
+        await anyio.wait_all_tasks_blocked()
         aipm.runtime.engine.end_waits()
         await anyio.wait_all_tasks_blocked()
         await publish(aipm, own("a", "after"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import secrets
 import signal
 from collections.abc import AsyncGenerator, Mapping
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 from aipm_sessions.api import Agent
 from aipm_sessions.plugin import REGISTRY, Sessions
@@ -20,7 +20,7 @@ from aipm_sessions.plugin import REGISTRY, Sessions
 from aipm_core import Event, Json
 from aipm_core.config import ServerSettings
 from aipm_core.context import PluginClass
-from aipm_core.server.serving import serve, stop_signals
+from aipm_core.server.serving import serve
 from aipm_core.testing import TestRuntime, running
 from aipm_ui_gateway.plugin import UiGateway
 
@@ -142,7 +142,8 @@ async def served(
     for :func:`aipm_core.testing.running`.
     """
     server = ServerSettings.model_validate({"port": 0, **settings.pop("server", {})})
-    with stop_signals() as signals:
+    told, signals = anyio.create_memory_object_stream[signal.Signals](1)
+    with told, signals:
         async with running(Sessions, UiGateway, *plugins, data_dir=data_dir, **settings) as aipm:
             url: asyncio.Future[str] = asyncio.Future()
             serving = asyncio.create_task(serve(aipm.runtime, server, url.set_result, signals))
@@ -152,6 +153,5 @@ async def served(
                 yield stage
             finally:
                 await stage.http.aclose()
-                if not serving.done():
-                    os.kill(os.getpid(), signal.SIGTERM)
+                told.send_nowait(signal.SIGTERM)
                 await serving
