@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -217,11 +217,14 @@ def _problem(model: type[BaseModel], error: ValidationError) -> str:
 def _nested(model: type[BaseModel], path: Iterable[str]) -> type[BaseModel]:
     for name in path:
         field = model.model_fields.get(name)
-        if field is None or not isinstance(field.annotation, type):
-            break
-        if issubclass(field.annotation, BaseModel):
-            model = field.annotation
+        model = _table_in(field.annotation if field else None) or model
     return model
+
+
+def _table_in(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401
+    """Find the table that a key holds, alone or in a list."""
+    kinds = (annotation, *get_args(annotation))
+    return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
 
 
 def _overrides(environ: Mapping[str, str]) -> dict[str, list[str]]:

@@ -176,4 +176,4 @@ def test_the_command_line_verifies_and_lists(tmp_path: Path) -> None:
 def test_a_wrong_rule_is_named(tmp_path: Path) -> None:
     aipm = Install.make(tmp_path, '[[plugins.policy.rules]]\ntool = "x"\ndecison = "DENY"\n')
     done = aipm.run("audit", "verify", check=2)
-    assert "decison" in done.stderr
+    assert "[rules.0]: unknown key 'decison'; did you mean 'decision'?" in done.stderr
