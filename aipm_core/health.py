@@ -86,17 +86,12 @@ def _repairs(runtime: Runtime) -> Findings:
 
 
 async def _repair(runtime: Runtime, wanted: Sequence[str]) -> Findings:
-    known = {o.record.flag: o for o in runtime.health_checks if o.record.repair}
+    known = {o.record.flag: o.record.repair for o in runtime.health_checks if o.record.repair}
     for flag in wanted:
         if flag not in known:
             names = ", ".join(f"--{name}" for name in sorted(known)) or "none"
             raise ConfigError(f"there is no repair --{flag}; there are: {names}")
-    findings: Findings = []
-    for flag in wanted:
-        repair = known[flag].record.repair
-        if repair is not None:
-            findings.append((f"--{flag}", await repair()))
-    return findings
+    return [(f"--{flag}", await known[flag]()) for flag in wanted]
 
 
 def _port(settings: Settings) -> Finding:

@@ -1,0 +1,275 @@
+"""What people read at a shell: tables and sentences, and one sentence for what went wrong."""
+
+import json
+import logging
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from aipm_core.cli import main
+from aipm_core.cli.failures import foreseen
+from aipm_core.errors import ConfigError
+from aipm_core.models import Request
+from aipm_core.opening import with_runtime
+from aipm_core.testkit import AIPM, Install
+
+
+class Shell:
+    """Runs ``aipm`` in this process, in a directory of its own."""
+
+    def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.root = root
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        """Return what it prints; an error must be one sentence."""
+        self._capsys.readouterr()
+        ended = main(list(arguments))
+        said = self._capsys.readouterr()
+        assert ended == code, said.err
+        if code == 0:
+            return said.out
+        assert said.err.count("\n") == 1
+        return said.err
+
+    def team(self) -> None:
+        self("project", "add", "p", "--dir", "work")
+        self("agent", "add", "ann", "--project", "p", "--type", "human")
+        self("agent", "add", "bot", "--project", "p")
+
+
+@pytest.fixture
+def aipm(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Shell]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "aipm.toml").touch()
+    root = logging.getLogger()
+    before = root.level, list(root.handlers)
+    yield Shell(tmp_path, capsys)
+    root.setLevel(before[0])
+    root.handlers[:] = before[1]
+
+
+def test_an_agent_may_work_on_several_projects(aipm: Shell) -> None:
+    aipm.team()
+    aipm("project", "add", "q")
+    assert aipm("agent", "assign", "bot", "--project", "q") == "bot now also works on q\n"
+    assert "bot" in aipm("agent", "list", "--project", "q")
+    assert "nobody" in aipm("agent", "assign", "nobody", "--project", "q", code=3)
+    assert "nowhere" in aipm("agent", "assign", "bot", "--project", "nowhere", code=3)
+    assert "nowhere" in aipm("agent", "list", "--project", "nowhere", code=3)
+
+
+def test_a_project_directory_that_cannot_be_made_is_named(aipm: Shell) -> None:
+    Path("file").touch()
+    said = aipm("project", "add", "p", "--dir", "file/below", code=2)
+    assert "file/below cannot be used: Not a directory" in said
+    assert "no project yet" in aipm("project", "list")
+
+
+def test_tokens_are_listed_with_their_state_and_never_again_in_clear(aipm: Shell) -> None:
+    aipm.team()
+    assert "no token" in aipm("token", "list")
+    made = json.loads(aipm("token", "create", "--agent", "ann", "--json"))["data"]
+    listed = aipm("token", "list")
+    assert ("valid" in listed, made["token"] in listed) == (True, False)
+    assert aipm("token", "revoke", made["id"]) == f"revoked {made['id']}\n"
+    assert "revoked" in aipm("token", "list")
+    assert made["id"] in aipm("token", "revoke", made["id"], code=3)
+
+
+def test_status_shows_who_is_here_and_what_waits(aipm: Shell) -> None:
+    assert "nobody is here yet" in aipm("status")
+    aipm.team()
+    shown = aipm("status")
+    assert "ann (human)" in shown
+    begin = ("--title", "Sweep", "--assignee", "bot", "--status", "in_progress")
+    aipm("task", "add", "--project", "p", *begin)
+    assert "waiting: Sweep" in aipm("status", "--project", "p")
+
+
+def row_of(agent: str, shown: str) -> str:
+    return next(line for line in shown.splitlines() if line.strip().startswith(agent))
+
+
+def test_status_shows_sessions_and_since_when_they_are_silent(aipm: Shell) -> None:
+    settings = "[plugins.sessions]\nidle_seconds = 1e6\nhard_seconds = 1e6\n"
+    (aipm.root / "aipm.toml").write_text(settings, encoding="utf-8")
+    aipm.team()
+    made = json.loads(aipm("agent", "add", "worker", "--project", "p", "--json"))["data"]
+    login = {"agent_id": "worker", "passkey": made["passkey"], "project_id": "p"}
+    begin = ("--title", "Sweep", "--assignee", "worker", "--status", "in_progress")
+    aipm("task", "add", "--project", "p", *begin)
+    for purpose in ("task", "chat"):
+        request = Request(tool="authenticate", arguments={**login, "purpose": purpose})
+        with_runtime(None, lambda runtime, request=request: runtime.call(request))
+    aipm("notify", "worker", "--project", "p", "--type", "interrupt", "--action", "pause")
+    shown = aipm("status")
+    assert "chat" in row_of("worker", shown)
+    assert row_of("task paused", shown).split()[3:] == ["s", "Sweep"]
+    for seconds, age in ((120, "2 min"), (7200, "2 h")):
+        silence(aipm.root, seconds)
+        shown = aipm("status")
+        assert age in row_of("worker", shown)
+        assert ("task stale paused" in shown) is (seconds == 7200)
+
+
+def silence(root: Path, seconds: float) -> None:
+    """Let every session have been silent for so long."""
+    with closing(sqlite3.connect(root / ".aipm-data/aipm.db")) as database, database:
+        database.execute("update sessions set last_seen = ?", [time.time() - seconds - 1])
+
+
+def test_a_task_needs_a_title_and_a_long_list_says_so(aipm: Shell) -> None:
+    aipm.team()
+    assert "needs a title" in aipm("task", "add", "--project", "p", "--title", " ", code=2)
+    for number in range(3):
+        aipm("task", "add", "--project", "p", "--title", f"Task {number}")
+    shown = aipm("task", "list", "--limit", "2")
+    assert "… and more: `--limit` shows more than 2" in shown
+    assert "and more" not in aipm("task", "list")
+
+
+def test_messages_are_read_page_by_page(aipm: Shell) -> None:
+    aipm.team()
+    read = ("messages", "bot", "--project", "p")
+    assert aipm(*read) == "no messages\n"
+    for number in range(3):
+        aipm("say", "bot", "--project", "p", "--as", "ann", f"message {number}")
+    first = aipm(*read, "--limit", "2")
+    assert "message 1" in first
+    place = first.rpartition("more: --after ")[2].strip()
+    rest = aipm(*read, "--after", place)
+    assert ("message 2" in rest, "message 1" in rest, "more:" in rest) == (True, False, False)
+
+
+def test_plugins_are_explained_with_and_without_settings(aipm: Shell) -> None:
+    facts = json.loads(aipm("plugins", "info", "markers", "--json"))["data"]
+    assert facts["name"] == "markers"
+    assert "aipm_authorizers" in facts["hooks"]
+    shown = aipm("plugins", "info", "markers")
+    assert "[plugins.markers] commands = " in shown
+    (aipm.root / "aipm.toml").unlink()
+    assert "markers" in aipm("plugins", "list")
+    (aipm.root / "aipm.toml").write_text("[sevrer]\n", encoding="utf-8")
+    assert "did you mean 'server'?" in aipm("plugins", "list", code=2)
+
+
+def test_doctor_lists_repairs_and_a_taken_port(aipm: Shell) -> None:
+    assert "--rebuild-chat" in aipm("doctor", "--repairs")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (aipm.root / "aipm.toml").write_text(f"[server]\nport = {port}\n", encoding="utf-8")
+        assert f"127.0.0.1:{port} cannot be taken: Address already in use" in aipm("doctor")
+
+
+def test_init_says_where_it_cannot_write(aipm: Shell) -> None:
+    Path("file").touch()
+    assert "cannot write in file" in aipm("init", "file", code=2)
+
+
+def test_no_arguments_are_a_call_for_help(aipm: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "Usage: aipm" in capsys.readouterr().out
+
+
+def test_the_command_of_a_broken_plugin_harms_no_other(
+    aipm: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = aipm.root / "site/aipm_bad-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Name: aipm-bad\nVersion: 1\n", encoding="utf-8")
+    text = "[aipm.commands]\nmoon = aipm_gone.commands:moon\n"
+    (info / "entry_points.txt").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(aipm.root / "site")
+    assert "(broken: aipm-bad cannot be imported)" in aipm("--help")
+    said = aipm("moon", code=2)
+    assert "plugin 'aipm-bad': its command 'moon' cannot be imported: No module named" in said
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (BrokenPipeError(), ("nobody reads the output any more", 1)),
+        (KeyboardInterrupt(), ("stopped", 130)),
+        (ExceptionGroup("x", [ConfigError("no moon")]), ("no moon", 2)),
+        (ExceptionGroup("x", [ConfigError("one"), ConfigError("two")]), None),
+        (ZeroDivisionError("a bug"), None),
+    ],
+)
+def test_failures_are_foreseen_or_nobody_hides_them(
+    error: BaseException, told: tuple[str, int] | None
+) -> None:
+    assert foreseen(error) == told
+
+
+@pytest.mark.parametrize("arguments", [["project", "list"], ["mcp", "--config", "aipm.toml"]])
+def test_a_bug_is_not_dressed_up_as_a_failure(
+    aipm: Shell, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("aipm_core.config.load", broken)
+    with pytest.raises(ZeroDivisionError):
+        main(arguments)
+
+
+def test_stdio_is_served_however_its_option_is_written(tmp_path: Path) -> None:
+    install = Install.make(tmp_path)
+    ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    for arguments in (("--config=aipm.toml",), ("--config", "aipm.toml"), ()):
+        done = subprocess.run(
+            [AIPM, "mcp", *arguments],
+            cwd=tmp_path,
+            env=install.env(),
+            input=ping,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert (json.loads(done.stdout)["id"], done.returncode, done.stderr) == (1, 0, "")
+
+
+def test_up_tells_a_person_how_to_connect_and_make_run_prepares_a_team(tmp_path: Path) -> None:
+    """``make run`` is ``aipm up`` for people, with a demo project on the first start only."""
+    command = [sys.executable, "-m", "aipm_core.cli.first_run", "--port", "0"]
+    shown = []
+    for _ in range(2):
+        lines: list[str] = []
+        environ = Install(tmp_path).env()
+        with subprocess.Popen(
+            command, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True
+        ) as server:
+            assert server.stdout is not None
+            while not lines or "Ctrl-C" not in lines[-1]:
+                line = server.stdout.readline()
+                assert line, lines
+                lines.append(line)
+            server.terminate()
+            assert server.wait(20) == 0
+        shown.append("".join(lines))
+    assert shown[0].count("aipm_pk_") == 3
+    assert "aipm_pk_" not in shown[1]
+    for text in shown:
+        assert "aipm mcp-config --client claude" in text
+        assert "/mcp" in text
+
+
+def test_make_run_stops_where_the_demo_cannot_be_prepared(tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo/work").touch()
+    command = [sys.executable, "-m", "aipm_core.cli.first_run"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=Install(tmp_path).env(), capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "work cannot be used" in done.stderr
