@@ -1,6 +1,7 @@
 """A plugin that does not fit stops the start with one sentence that names it, and why."""
 
 import logging
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from importlib.metadata import EntryPoint
@@ -18,6 +19,7 @@ from aipm_core import (
     Lifespan,
     NoArguments,
     Plugin,
+    Route,
     ServiceKey,
     Tool,
     hookimpl,
@@ -28,6 +30,7 @@ from aipm_core.errors import ConfigError, PluginError
 from aipm_core.plugins import discovery
 from aipm_core.plugins.discovery import Choice, Found
 from aipm_core.runtime import Runtime, assemble
+from aipm_core.server.app import App
 from aipm_core.testing import running
 
 KEY = ServiceKey[object]("test.key")
@@ -57,6 +60,12 @@ class RaisesInHook(Plugin):
 class RaisesInConstructor(Plugin):
     def __init__(self, ctx: PluginContext[Any]) -> None:
         raise RuntimeError("no moon at all")
+
+
+class ProvidesTwice(Plugin):
+    def __init__(self, ctx: PluginContext[Any]) -> None:
+        for _ in range(2):
+            ctx.services.provide(KEY, object())
 
 
 class GivesGarbage(Plugin):
@@ -161,6 +170,7 @@ def started(classes: dict[str, PluginClass], **tables: dict[str, Any]) -> Runtim
     [
         (RaisesInHook, "aipm_tools failed: the moon is wrong"),
         (RaisesInConstructor, "cannot be built: no moon at all"),
+        (ProvidesTwice, "cannot be built: service 'test.key' is provided twice"),
         (GivesGarbage, "aipm_authorizers gave 'let them in', not a Authorizer"),
         (GivesNoList, "aipm_authorizers failed: 'int' object is not iterable"),
         (TakenTool, "tool 'fine' is already offered by 'good'"),
@@ -329,3 +339,21 @@ async def test_a_plugin_that_does_not_come_up_is_named(
         async with running(NeverReady):
             pass
     assert str(refused.value) == f"plugin 'never_ready': {sentence}"
+
+
+def routes(path: str, *methods: str) -> PluginClass:
+    class Routed(Plugin):
+        @hookimpl
+        def aipm_routes(self) -> list[Route]:
+            return [Route(path=path, build=lambda _: nobody, methods=methods)]
+
+    async def nobody(scope: Any, receive: Any, send: Any) -> None: ...
+
+    return Routed
+
+
+@pytest.mark.parametrize("path", ["/moon", "/moon/{phase}"])
+def test_a_route_is_given_once(path: str) -> None:
+    runtime = started({"a": routes(path, "GET", "POST"), "b": routes(path, "PUT", "POST")})
+    with pytest.raises(PluginError, match=f"plugin 'b': route POST {re.escape(path)} is already"):
+        App(runtime, runtime.store, runtime.routes)

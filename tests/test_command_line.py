@@ -273,3 +273,16 @@ def test_make_run_stops_where_the_demo_cannot_be_prepared(tmp_path: Path) -> Non
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "work cannot be used" in done.stderr
+
+
+def test_an_address_of_another_machine_cannot_be_listened_on(aipm: Shell) -> None:
+    statements = "behind_tls_proxy = true\nallowed_hosts = ['a.example']\n"
+    text = f"[server]\nhost = '192.0.2.1'\n{statements}"
+    (aipm.root / "aipm.toml").write_text(text, encoding="utf-8")
+    environ = Install(aipm.root)
+    done = environ.run("up", check=2)
+    assert "cannot listen on 192.0.2.1:8137: Cannot assign requested address" in done.stderr
+
+
+def test_a_backup_that_is_not_there_is_not_restored(aipm: Shell) -> None:
+    assert "there is no backup" in aipm("restore", "nowhere.db", code=3)

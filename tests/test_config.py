@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, ConfigDict
 
 from aipm_core.clock import iso
-from aipm_core.config import Settings, load, parse
+from aipm_core.config import Settings, checked, load, parse
 from aipm_core.errors import ConfigError
 from aipm_core.testkit import Install
 
@@ -117,3 +118,16 @@ def test_keeping_something_for_ever_is_a_date(days: float) -> None:
     before, after = iso(1.7e9 - days * 86_400), iso(1.7e9 + days * 86_400)
     assert before < "2026-01-01T00:00:00.000Z" < after
     assert len(before) == len(after) == len("2026-01-01T00:00:00.000Z")
+
+
+def test_a_section_is_not_set_by_one_variable(tmp_path: Path) -> None:
+    assert settings_with({"AIPM_SERVER": "nonsense"}, tmp_path).server.port == 1
+
+
+def test_a_model_that_takes_any_key_is_given_any_key() -> None:
+    class Open(BaseModel):
+        model_config = ConfigDict(extra="allow")
+        known: int = 0
+
+    made = checked(Open, {"known": 1, "other": 2}, "[x]")
+    assert made.model_dump() == {"known": 1, "other": 2}

@@ -5,7 +5,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from aipm_core import Event
+from aipm_core import Event, Tx
+from aipm_core.errors import StoreError
 from aipm_core.store.doorbell import Doorbell
 from aipm_core.testing import running
 
@@ -58,3 +59,47 @@ async def test_a_burst_of_another_process_loses_no_wakeup(
                         Event(type="x", payload={}, session_id=f"s{number}")
                     )
         assert len(woken) == 200
+
+
+async def test_too_many_topics_for_one_message_wake_everybody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aipm_core.store.sqlite._SAFETY_LOOK", 3600)
+    looks = 0
+
+    async def look() -> bool | None:
+        nonlocal looks
+        looks += 1
+        return looks > 1 or None
+
+    async def wake_many(tx: Tx) -> None:
+        tx.wake(*(f"topic-{number:0>100}" for number in range(500)))
+
+    async with running(data_dir=tmp_path) as one, running(data_dir=tmp_path) as other:
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(other.runtime.store.wait_until, ("another",), look, 3600)
+                await anyio.wait_all_tasks_blocked()
+                await one.runtime.store.write(wake_many)
+    assert looks == 2
+
+
+def test_what_is_left_of_other_processes_disturbs_nobody(tmp_path: Path) -> None:
+    one, gone = Doorbell(tmp_path), Doorbell(tmp_path)
+    room = tmp_path / "bells"
+    (left,) = [file for file in room.iterdir() if file != one._own]
+    gone.socket.close()  # killed: its name stays
+    (room / "dangling.bell").symlink_to(tmp_path / "nowhere")
+    try:
+        assert one.ring({"x"}) is False
+        assert not left.exists()
+    finally:
+        one.close()
+        gone._sender.close()
+
+
+def test_a_room_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bells").mkdir()
+    monkeypatch.setattr("os.geteuid", lambda: (tmp_path / "bells").stat().st_uid + 1)
+    with pytest.raises(StoreError, match="bells belongs to another user"):
+        Doorbell(tmp_path)

@@ -1,5 +1,8 @@
 """Health, numbers, limits and the doctor."""
 
+import json
+import secrets
+import socket
 import sqlite3
 from pathlib import Path
 
@@ -7,11 +10,15 @@ import httpx
 import pytest
 from aipm_sessions.plugin import Sessions
 
+from aipm_core import CallError, Finding, HealthCheck, Plugin, health, hookimpl
 from aipm_core.config import ServerSettings, Settings
 from aipm_core.models import Request
+from aipm_core.pace import Pace
 from aipm_core.runtime import open_runtime
-from aipm_core.testing import CHAT, TASK
+from aipm_core.server.supervisor import READY, tell
+from aipm_core.testing import CHAT, MANAGER, TASK, running
 from aipm_core.testkit import Install
+from aipm_core.texts import Texts
 
 
 def test_metrics_need_a_token(tmp_path: Path) -> None:
@@ -83,3 +90,53 @@ def test_doctor_tells_of_a_damaged_store_and_fails(tmp_path: Path) -> None:
 def test_doctor_refuses_what_it_does_not_know(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     done = Install.make(tmp_path).run(*arguments, check=2)
     assert done.stderr.count("\n") == 1
+
+
+async def test_a_pace_remembers_the_sessions_that_called_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("aipm_core.pace._MOST", 2)
+    check = Pace(1, Texts.load("aipm_core", "en"), lambda: 1000.0).gate().check
+    request = Request(tool="help")
+    for session in (TASK, CHAT, MANAGER):
+        await check(request, session)
+    with pytest.raises(CallError, match="1"):
+        await check(request, MANAGER)
+    await check(request, TASK)  # forgotten, so it starts anew
+
+
+def test_a_supervisor_may_have_a_name_without_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"aipm-test-{secrets.token_hex(8)}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(f"\0{name}")
+        listener.settimeout(10)
+        monkeypatch.setenv("NOTIFY_SOCKET", f"@{name}")
+        tell(READY)
+        assert listener.recv(100) == b"READY=1"
+
+
+def test_doctor_goes_on_where_the_program_could_not_start(tmp_path: Path) -> None:
+    install = Install.make(tmp_path, "data_dir = 'file'\n")
+    (tmp_path / "file").touch()
+    done = install.run("doctor", "--json", check=1)
+    rows = {row["name"]: row for row in json.loads(done.stdout)["data"]}
+    assert rows["start"]["status"] == "fail"
+    assert "file cannot be used" in rows["start"]["message"]
+    assert rows["port"]["status"] in {"ok", "warn"}
+
+
+class Hypochondriac(Plugin):
+    @hookimpl
+    def aipm_health_checks(self) -> list[HealthCheck]:
+        return [HealthCheck(name="pulse", check=self._check)]
+
+    async def _check(self) -> Finding:
+        raise OSError("no stethoscope")
+
+
+async def test_a_check_that_fails_is_a_finding_of_its_plugin() -> None:
+    async with running(Hypochondriac) as aipm:
+        (owned,) = aipm.runtime.health_checks
+        name, finding = await health._ask(owned)
+    assert (name, finding.status) == ("hypochondriac: pulse", "fail")
+    assert "no stethoscope" in finding.message

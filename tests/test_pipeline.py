@@ -437,3 +437,38 @@ async def test_a_plugins_error_is_logged_once_with_its_traceback(
         await aipm.call("boom")
     [record] = [r for r in caplog.records if r.levelno >= logging.ERROR]
     assert record.exc_info
+
+
+class Mistaken(Plugin):
+    """Mistakes authors make, which their log names and callers never see."""
+
+    @hookimpl
+    def aipm_tools(self) -> Iterable[AnyTool]:
+        yield tool(self.who_calls, access=Access.ANYONE)
+        yield tool(self.what_is_said, access=Access.ANYONE)
+
+    async def who_calls(self, call: Call, args: Echo) -> Json:
+        """Rely on a session that need not be there."""
+        return call.caller.agent_id
+
+    async def what_is_said(self, call: Call, args: Echo) -> Json:
+        """Use a text that no catalogue has."""
+        return self.ctx.texts("says.nothing")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("who_calls", "who_calls is open to callers without a session"),
+        ("what_is_said", "no text 'says.nothing' in the catalogue of"),
+    ],
+)
+async def test_a_mistake_of_an_author_is_named_in_the_log_only(
+    name: str, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(Mistaken) as aipm:
+        reply = await aipm.call(name, None)
+        assert reply.error is not None
+        assert (reply.error.code, told in reply.error.message) == ("internal_error", False)
+        assert told in caplog.text
+        assert (await aipm.call("who_calls", TASK)).result == "agent-a"

@@ -321,3 +321,30 @@ def test_checking_leaves_no_trace_in_the_directory(tmp_path: Path) -> None:
     before = sorted(root.rglob("*"))
     assert failures(examine(str(root))) == {}
     assert sorted(root.rglob("*")) == before
+
+
+def test_a_name_that_settings_could_not_say_is_refused(tmp_path: Path) -> None:
+    root = distribution(tmp_path, {"No-Name": "aipm_x:Some"}, {"aipm_x.py": f"{HEAD}    pass\n"})
+    assert failures(examine(str(root)))["No-Name.entry_point"] == (
+        "the plugin name 'No-Name' is not a lower-case identifier"
+    )
+
+
+def test_a_class_of_another_place_is_not_what_is_checked(tmp_path: Path) -> None:
+    root = distribution(tmp_path, {"x": "aipm_markers.plugin:Markers"}, {})
+    found = failures(examine(str(root)))["x.importable"]
+    assert found.startswith("aipm_markers.plugin:Markers was imported from ")
+
+
+def test_a_directory_without_a_plugin_says_what_is_missing(tmp_path: Path) -> None:
+    assert failures(examine(str(tmp_path)))["declared"].startswith("there is no pyproject.toml in")
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n", encoding="utf-8")
+    assert failures(examine(str(tmp_path)))["declared"].startswith(
+        "pyproject.toml names no plugin: add [project.entry-points.aipm]"
+    )
+
+
+def test_an_installed_plugin_is_checked_by_its_name() -> None:
+    checks = examine("clock")
+    assert failures(checks) == {}
+    assert {check.plugin for check in checks} >= {"clock"}

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from aipm_core import Access, InvalidArguments, Json, Tool
+from aipm_core import Access, Arguments, Call, InvalidArguments, Json, Tool
 from aipm_core.arguments import TOKEN, parser_of, schema_of
 from aipm_core.config import Settings
 from aipm_core.pipeline import Registered
@@ -180,3 +180,36 @@ def test_the_schema_is_closed_and_carries_the_token(name: str) -> None:
     assert schema["additionalProperties"] is False
     assert (TOKEN in schema["properties"]) == (name != "authenticate")
     assert "$ref" not in str(schema)
+
+
+class Corner(Arguments):
+    """One corner."""
+
+    x: int
+    y: int = 0
+
+
+class Drawing(Arguments):
+    """Arguments that hold others."""
+
+    corners: list[Corner]
+    start: Corner | None = None
+
+
+async def draw(call: Call, args: Drawing) -> Json:
+    """Draw."""
+    return len(args.corners)
+
+
+def test_what_holds_others_is_shown_without_references() -> None:
+    shown = schema_of(
+        Tool(name="draw", run=draw, arguments=Drawing, access=Access.ANYONE, description="d"),
+        Texts.load("aipm_core", "en"),
+    )
+    assert "$" not in str(shown)
+    corner = shown["properties"]["corners"]["items"]
+    assert (corner["required"], corner["additionalProperties"]) == (["x"], False)
+    check = Draft202012Validator(shown)
+    assert check.is_valid({"corners": [{"x": 1}], "start": {"x": 1, "y": 2}})
+    assert not check.is_valid({"corners": [{"x": 1, "z": 1}]})
+    assert not check.is_valid({"corners": [{"y": 1}]})

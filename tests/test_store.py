@@ -217,3 +217,66 @@ async def test_a_failing_step_leaves_nothing_behind(url: str, tmp_path: Path) ->
     good = [Migration(name="0001", sql="create table half (id integer);")]
     async with engine.opened({"test": good}):
         assert await engine.all("select * from half") == []
+
+
+async def test_text_with_semicolons_is_one_statement_and_half_a_statement_none(
+    tmp_path: Path,
+) -> None:
+    whole = "create table notes (text text); insert into notes values ('a; b;');"
+    engine = make_store("sqlite", tmp_path / "whole")
+    async with engine.opened({"test": [Migration(name="0001", sql=whole)]}):
+        assert [row["text"] for row in await engine.all("select * from notes")] == ["a; b;"]
+    engine = make_store("sqlite", tmp_path / "half")
+    with pytest.raises(ValueError, match="incomplete SQL: insert into notes values"):
+        async with engine.opened({"test": [Migration(name="0001", sql=whole.removesuffix("');"))]}):
+            pass
+
+
+async def test_a_closed_store_takes_no_writes(opening: Open) -> None:
+    async with opening() as store:
+        await store.write(partial(add, name="in time"))
+    with pytest.raises(RuntimeError, match="the store is closed"):
+        await store.write(partial(add, name="too late"))
+    async with opening() as store:
+        assert await names(store) == ["in time"]
+
+
+async def test_a_commit_that_fails_is_taken_back_and_told(tmp_path: Path) -> None:
+    tables = (
+        "create table parents (id integer primary key); create table children (parent integer "
+        "references parents (id) deferrable initially deferred);"
+    )
+    engine = make_store("sqlite", tmp_path)
+
+    async def orphan(tx: Tx) -> None:
+        await tx.run("insert into children values (7)")
+
+    async def parent(tx: Tx) -> None:
+        await tx.run("insert into parents values (1)")
+
+    async with engine.opened({"test": [Migration(name="0001", sql=tables)]}):
+        with pytest.raises(Exception, match="FOREIGN KEY constraint failed"):
+            await engine.write(orphan)
+        await engine.write(parent)
+        assert await engine.all("select * from children") == []
+        assert len(await engine.all("select * from parents")) == 1
+
+
+async def test_a_unit_that_ends_the_transaction_of_all_is_an_error_for_all(
+    opening: Open,
+) -> None:
+    async def rolls_back(tx: Tx) -> None:
+        await tx.run("insert or rollback into things (id, name) values (1, 'again')")
+
+    async with opening() as store:
+        await store.write(partial(add, name="kept"))
+        done = await asyncio.gather(
+            store.write(partial(add, name="beside")),
+            store.write(rolls_back),
+            return_exceptions=True,
+        )
+        assert "UNIQUE constraint failed" in str(done[1])
+        await store.write(partial(add, name="after"))
+        # Nobody was told of a write that is gone: either both failed, or the first stood alone.
+        acknowledged = [] if isinstance(done[0], BaseException) else ["beside"]
+        assert await names(store) == ["kept", *acknowledged, "after"]

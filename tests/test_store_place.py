@@ -10,7 +10,7 @@ import pytest
 
 from aipm_core.errors import StoreError
 from aipm_core.store.locks import locked
-from aipm_core.store.place import filesystem_of
+from aipm_core.store.place import filesystem_of, prepare
 from aipm_core.testkit import Install
 
 
@@ -80,3 +80,17 @@ def test_a_lock_that_nobody_lets_go_of_is_one_sentence(tmp_path: Path) -> None:
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     with path.open("ab") as other:
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_directory_of_another_user_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.raises(StoreError, match="belongs to another user; set another data_dir"):
+        prepare(tmp_path)
+
+
+def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aipm_core.store.place.filesystem_of", lambda _: "nfs4")
+    with pytest.raises(StoreError, match=r"network file system \(nfs4\).*set data_dir to a local"):
+        prepare(tmp_path)
