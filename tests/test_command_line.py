@@ -286,3 +286,16 @@ def test_an_address_of_another_machine_cannot_be_listened_on(aipm: Shell) -> Non
 
 def test_a_backup_that_is_not_there_is_not_restored(aipm: Shell) -> None:
     assert "there is no backup" in aipm("restore", "nowhere.db", code=3)
+
+
+def test_chat_goes_to_the_server_of_the_settings_or_to_a_real_address(
+    aipm: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIPM_UI_TOKEN", "aipm_ui_x")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    (aipm.root / "aipm.toml").write_text(f"[server]\nport = {port}\n", encoding="utf-8")
+    chat = ("chat", "bot", "--project", "p")
+    assert f"127.0.0.1:{port}" in aipm(*chat, code=1)
+    for url in ("ftp://x", "127.0.0.1:1", "http://"):
+        assert f"--url {url!r} is not an address such as" in aipm(*chat, "--url", url, code=2)

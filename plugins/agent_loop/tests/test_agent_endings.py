@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
+import subprocess
+import sys
 from collections.abc import AsyncGenerator, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from aipm_agent_loop import launcher
 from aipm_agent_loop.api import PROVIDERS, Part, Prompt, Text, TextDelta, ToolCall, Usage
+from aipm_agent_loop.inbox import INPUTS
 from aipm_agent_loop.plugin import AgentLoop
 from aipm_agent_loop.testing import Talk, script, session, shape, talking
 from aipm_ui_gateway.testing import served
@@ -19,14 +25,20 @@ from aipm_core import (
     AnyTool,
     CallError,
     ConfigError,
+    Gate,
     Json,
     NoArguments,
     Plugin,
     PluginContext,
+    ReplyReplaced,
+    Request,
+    Session,
     Tool,
+    Tx,
     hookimpl,
     new_id,
 )
+from aipm_core.errors import PluginError
 from aipm_core.testing import running
 
 Behaviour = Callable[[Prompt], AsyncGenerator[Part]]
@@ -291,3 +303,152 @@ def test_texts_exist_in_both_languages() -> None:
     from aipm_core import Texts
 
     assert Texts.load("aipm_agent_loop", "ja").keys() == Texts.load("aipm_agent_loop", "en").keys()
+
+
+class Strange(Plugin):
+    """Tools whose results are out of the ordinary."""
+
+    offers = ("large", "usurped", "stopped")
+
+    @hookimpl
+    def aipm_tools(self) -> Iterable[AnyTool]:
+        for name, run in (("large", self._large), ("usurped", self._usurped)):
+            yield Tool(name=name, run=run, access=Access.SESSION, description="x")
+        yield Tool(name="stopped", run=self._large, access=Access.SESSION, description="x")
+
+    @hookimpl
+    def aipm_gates(self) -> Iterable[Gate]:
+        yield Gate(name="stop", check=self._stop)
+
+    async def _stop(self, request: Request, _: Session) -> None:
+        if request.tool == "stopped":
+            raise ReplyReplaced("stop and look")
+
+    async def _large(self, call: Any, args: NoArguments) -> Json:
+        return "x" * 70_000
+
+    async def _usurped(self, call: Any, args: NoArguments) -> Json:
+        """Let the run end as another process does that takes it for abandoned."""
+
+        async def end(tx: Tx) -> None:
+            await tx.run(
+                "update agent_runs set status = 'interrupted' where session_id = ?", call.caller.id
+            )
+
+        await self.ctx.store.write(end)
+        return "too late"
+
+
+async def test_a_large_result_is_shown_in_part_and_told_in_full(tmp_path: Path) -> None:
+    async with talking(tmp_path, Strange) as talk:
+        await talk.say("!call large {}")
+        events = await talk.turn()
+    (result,) = [e["payload"]["result"] for e in events if e["type"] == "onToolCallResult"]
+    assert (result["truncated"], len(result["preview"])) == (True, 65_536)
+    (answer,) = [e["payload"]["content"] for e in events if e["type"] == "onNewMessage"]
+    assert answer == "x" * 70_000
+
+
+async def test_a_replaced_reply_is_what_the_agent_hears(tmp_path: Path) -> None:
+    async with talking(tmp_path, Strange) as talk:
+        assert await talk.ask("!call stopped {}") == "stop and look"
+
+
+async def test_a_run_that_is_over_elsewhere_says_nothing_more(tmp_path: Path) -> None:
+    async with talking(tmp_path, Strange) as talk:
+        await talk.say("!call usurped {}")
+        await talk.say("again")
+        events = await talk.turn()
+        assert [e["payload"]["content"] for e in events if e["type"] == "onNewMessage"] == [
+            "echo: again"
+        ]
+        assert "onToolCallResult" not in shape(events)
+        rows = await talk.stage.runtime.store.all("select status from agent_runs order by number")
+    assert [row["status"] for row in rows] == ["interrupted", "completed"]
+
+
+async def test_an_input_for_a_session_that_is_over_fails_alone(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk, session(talk.stage, talk.person) as other:
+        assert await talk.ask("a") == "echo: a"
+        await talk.ui.command("closeSession", {"sessionId": talk.session})
+        store = talk.stage.runtime.store
+
+        async def late(tx: Tx) -> None:
+            await tx.run(
+                "insert into agent_inputs (session_id, number, text, images, status, created_at) "
+                "values (?, 2, 'b', '[]', 'queued', '')",
+                talk.session,
+            )
+            tx.wake(INPUTS)
+
+        async def ended() -> str | None:
+            row = await store.one(
+                "select status from agent_runs where session_id = ? and number = 2", talk.session
+            )
+            return None if row is None or row["status"] == "running" else str(row["status"])
+
+        await store.write(late)
+        assert await store.wait_until((f"events:{talk.session}",), ended, 10) == "failed"
+        assert await other.ask("c") == "echo: c"
+
+
+async def test_a_text_beyond_the_limit_is_refused(tmp_path: Path) -> None:
+    async with talking(tmp_path, agent_loop={"max_text": 5}) as talk:
+        with pytest.raises(CallError) as refused:
+            await talk.say("123456")
+        assert refused.value.code == "payload_too_large"
+        assert await talk.ask("12345") == "echo: 12345"
+
+
+async def test_a_provider_is_offered_once() -> None:
+    from aipm_sessions.plugin import Sessions
+    from aipm_ui_gateway.plugin import UiGateway
+
+    class Twice(puppet(nothing)):  # type: ignore[misc]
+        def __init__(self, ctx: PluginContext) -> None:
+            super().__init__(ctx)
+            ctx.services.use(PROVIDERS).add("scripted", self)
+
+    with pytest.raises(PluginError, match=r"plugin 'twice': .*provider 'scripted' is added twice"):
+        async with running(Sessions, UiGateway, AgentLoop, Twice):
+            pass
+
+
+async def test_a_shell_needs_a_directory_that_is_there(tmp_path: Path) -> None:
+    rules = [{"tool": "shell:execute", "decision": "ALLOW"}]
+    async with talking(tmp_path, policy={"rules": rules}) as talk:
+        (tmp_path / "project").rmdir()
+        answer = await talk.ask('!call shell:execute {"command": "true"}')
+        assert "working_directory_not_set" in answer
+
+
+async def test_locks_of_the_dead_are_removed_and_no_others(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    dead, held, link = (data / f"wrk_{name}.lock" for name in ("dead", "held", "link"))
+    dead.touch()
+    link.symlink_to(tmp_path / "nowhere")
+    with held.open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        async with talking(tmp_path, data_dir=data) as talk:
+            assert await talk.ask("a") == "echo: a"
+        assert (dead.exists(), held.exists(), link.is_symlink()) == (False, True, True)
+
+
+LAUNCHER = str(Path(launcher.__file__))
+
+
+@pytest.mark.parametrize(
+    ("parent", "word", "code", "told"),
+    [
+        (os.getpid, "no-such-program", 127, "no-such-program: No such file or directory\n"),
+        (os.getpid, "/", 126, "/: Permission denied\n"),
+        (lambda: 1, "true", 126, ""),
+    ],
+)
+def test_the_launcher_becomes_nothing_it_should_not(
+    parent: Callable[[], int], word: str, code: int, told: str
+) -> None:
+    command = [sys.executable, LAUNCHER, str(parent()), word]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (code, told)

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from aipm_mcp_fixtures.wire import ERAS, Era, HttpFront, StdioFront, call, headers_of, request
+from aipm_mcp_transport.clients import Clients
+from aipm_mcp_transport.progress import ProgressReport
 
 from aipm_core.testkit import Server
 
@@ -134,8 +136,9 @@ def test_a_body_of_two_megabytes_is_refused(
     assert lives(http)
 
 
-def test_a_line_of_two_megabytes_is_refused(stdio: StdioFront) -> None:
-    stdio.tell(call("legacy", "probe_echo", {"text": "x" * 2 * 1024 * 1024}))
+@pytest.mark.parametrize("megabytes", [2, 5])
+def test_a_line_of_megabytes_is_refused_once(stdio: StdioFront, megabytes: int) -> None:
+    stdio.tell(call("legacy", "probe_echo", {"text": "x" * megabytes * 1024 * 1024}))
     answer = stdio.read()
     assert answer["error"]["code"] == -32600
     assert "1048576" in answer["error"]["message"]
@@ -202,3 +205,84 @@ def test_unknown_methods(http: HttpFront, era: Era) -> None:
     answer = http.post(request(era, "tools/destroy"))
     assert answer.status_code == (404 if era == "modern" else 200)
     assert '"code":-32601' in answer.text
+
+
+@pytest.mark.parametrize(
+    "change", [{"jsonrpc": "1.0"}, {"id": 1.5}, {"params": ["probe_echo"]}, {"extra": True}]
+)
+def test_a_call_that_is_no_request_runs_nothing(
+    http: HttpFront, stdio: StdioFront, change: dict[str, Any]
+) -> None:
+    message = {**call("legacy", "probe_crash"), **change}
+    answer = http.post(message)
+    if change != {"extra": True}:  # more members than the specification knows do no harm
+        assert answer.json()["error"]["code"] in {-32600, -32602}
+        assert stdio.ask(message)["error"]["code"] in {-32600, -32602}
+    assert lives(http)
+    assert lives(stdio)
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("token", [{}, [], 1.5, True])
+def test_progress_tokens_that_are_none(team: Any, era: Era, token: Any) -> None:
+    with team.stdio() as front:
+        if era == "legacy":
+            front.greet()
+        message = call(era, "probe_echo", {"text": "a"}, progressToken=token)
+        assert front.ask(message)["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize("change", [{"requestState": 5}, {"inputResponses": []}])
+def test_answers_of_the_wrong_form_are_refused(team: Any, change: dict[str, Any]) -> None:
+    with team.stdio() as front:
+        message = call("modern", "probe_echo", {"text": "a"})
+        message["params"] |= change
+        assert front.ask(message)["error"]["code"] == -32602
+
+
+def test_blank_lines_and_strange_cancellations_are_nothing(stdio: StdioFront) -> None:
+    stdio.write(b"\n  \n\r\n")
+    for params in (None, {}, {"requestId": "nobody"}, {"requestId": {}}):
+        message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+        stdio.tell(message)
+    assert lives(stdio)
+
+
+def test_two_calls_under_one_id_are_both_answered(stdio: StdioFront) -> None:
+    twice = json.dumps(call("legacy", "probe_echo", {"text": "a"}, "same")).encode() + b"\n"
+    stdio.write(twice * 2)
+    assert [stdio.read()["id"] for _ in range(2)] == ["same", "same"]
+    assert lives(stdio)
+
+
+def test_clients_that_can_ask_are_remembered_up_to_a_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("aipm_mcp_transport.clients._MOST", 2)
+    clients = Clients()
+    for session in ("a", "b"):
+        clients.remember(session)
+    assert clients.can_ask("a")  # and is the one that was used last
+    clients.remember("c")
+    assert [clients.can_ask(session) for session in ("a", "b", "c", None)] == [
+        True,
+        False,
+        True,
+        False,
+    ]
+
+
+async def test_progress_only_rises_and_beats_stop_when_the_tool_speaks() -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message["params"])
+
+    report = ProgressReport("token", send)
+    await report.beat()
+    await report.beat()  # within a tenth of a second: nothing new
+    for progress in (5, 4, 5, 6):
+        await report.report(progress, 10, None)
+    await report.beat()
+    assert [told["progress"] for told in sent][-2:] == [5, 6]
+    assert len(sent) == len({told["progress"] for told in sent})

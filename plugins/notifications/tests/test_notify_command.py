@@ -87,6 +87,7 @@ def test_an_audience_narrows_it(notify: Shell, place: Path) -> None:
         ("worker --project p --type message --action cancel", 2),
         ("worker --project p --type message", 2),
         ("worker --type message --message x", 2),
+        (f"worker --project p --type message --message {'x' * 5000}", 2),
         ("worker --project p --type message --message x --audience all", 2),
     ],
 )

@@ -6,6 +6,8 @@ from typing import ClassVar
 
 import anyio
 from aipm_notifications.plugin import Notifications
+from aipm_sessions.api import SESSION_DESK
+from aipm_sessions.plugin import REGISTRY, Sessions
 from tests.inbox_desk import (
     OTHERS,
     REPLACED,
@@ -18,11 +20,14 @@ from tests.inbox_desk import (
 )
 
 from aipm_core import (
+    Access,
+    AnyTool,
     Authorizer,
     Call,
     Plugin,
     Reply,
     hookimpl,
+    tool,
 )
 from aipm_core.testing import CHAT, TASK, running
 
@@ -131,3 +136,35 @@ async def test_large_results_come_back_in_several_replies() -> None:
         second = await d.read()
         assert [r["result"]["text"][0] for r in second["withheld_results"]] == ["2"]
         assert "has_more" not in second
+
+
+class OnlyEcho(Probe):
+    """The probe beside the real sessions, which bring their own ``logout``."""
+
+    offers = ("echo",)
+
+    @hookimpl
+    def aipm_tools(self) -> list[AnyTool]:
+        return [tool(self.echo, access=Access.ANYONE)]
+
+
+async def test_a_result_waits_for_its_session_and_goes_to_the_next_when_that_has_ended() -> None:
+    async with running(Sessions, Notifications, OnlyEcho) as aipm:
+        services, store = aipm.runtime.services, aipm.runtime.store
+        registry, desk_of = services.use(REGISTRY), services.use(SESSION_DESK)
+        await registry.add_project("p", "P", None)
+        agent, _ = await registry.add_agent(
+            "agent-a", project_id="p", name="A", kind="ai", role="worker", parent=None
+        )
+        first, _ = await store.write(lambda tx: desk_of.open(tx, agent, "p", "task"))
+        second, _ = await store.write(lambda tx: desk_of.open(tx, agent, "p", "task"))
+        replaced = await interrupt_during(Desk(aipm), session=first, text="done")
+        assert replaced == Reply(replaced=REPLACED)
+
+        async def withheld() -> list[str]:
+            reply = await aipm.call("get_notifications", second)
+            return [kept["result"]["text"] for kept in reply.result["withheld_results"]]
+
+        assert await withheld() == []
+        await store.write(lambda tx: desk_of.close(tx, first.id))
+        assert await withheld() == ["done"]

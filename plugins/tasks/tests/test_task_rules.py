@@ -5,10 +5,14 @@ from itertools import product
 from typing import Any, get_args
 
 import pytest
+from aipm_sessions.api import SESSION_DESK
+from aipm_sessions.plugin import REGISTRY, Sessions
 from aipm_tasks.api import Status
+from aipm_tasks.plugin import Tasks
 from aipm_tasks.transitions import NEXT, RANKS, is_finished
 
 from aipm_core import CallError
+from aipm_core.testing import running
 from aipm_core.texts import Texts
 
 Teams = Callable[..., Any]
@@ -167,3 +171,47 @@ async def test_every_change_has_its_real_actor(team: Teams) -> None:
 
 def test_both_languages_have_the_same_texts() -> None:
     assert Texts.load("aipm_tasks", "ja").keys() == Texts.load("aipm_tasks", "en").keys()
+
+
+async def test_a_task_of_nobody_is_for_those_who_asked_and_for_managers(team: Any) -> None:
+    async with team() as t:
+        worker, lead = await t.session("worker"), await t.session("lead")
+        free = await t.add(assignee_id=None)
+        asked = await t.add(assignee_id=None)
+        await t.store.write(
+            lambda tx: tx.run("update tasks set requester_id = 'peer' where id = ?", asked)
+        )
+        move = {"status": "cancelled", "reason": "x"}
+        assert await t.code("update_task_status", worker, task_id=asked, **move) == "not_your_task"
+        assert await t.status(asked) == "backlog"
+        assert await t.code("update_task_status", worker, task_id=free, **move) is None
+        assert await t.code("update_task_status", lead, task_id=asked, **move) is None
+
+
+async def test_without_notifications_tasks_are_asked_for_and_done_all_the_same() -> None:
+    async with running(Sessions, Tasks) as aipm:
+        services, store = aipm.runtime.services, aipm.runtime.store
+        registry, desk = services.use(REGISTRY), services.use(SESSION_DESK)
+        await registry.add_project("p", "P", None)
+        made = {}
+        for name, role in (("lead", "manager"), ("worker", "worker")):
+            made[name], _ = await registry.add_agent(
+                name,
+                project_id="p",
+                name=name,
+                kind="ai",
+                role=role,
+                parent=None if name == "lead" else "lead",
+            )
+        lead, worker = [
+            (await store.write(lambda tx, a=a: desk.open(tx, a, "p", "task")))[0]
+            for a in made.values()
+        ]
+        asked = (await aipm.call("request_task", worker, title="x")).result
+        assert asked["approval_status"] == "pending_approval"
+        reply = await aipm.call("approve_task_request", lead, task_id=asked["task_id"])
+        assert reply.error is None
+        begun = {"task_id": asked["task_id"], "status": "in_progress"}
+        assert (await aipm.call("update_task_status", worker, **begun)).error is None
+        done = await aipm.call("report_completed", worker, result="success")
+        assert done.result["status"] == "done"

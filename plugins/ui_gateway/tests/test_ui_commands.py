@@ -3,10 +3,12 @@
 import base64
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import anyio
+import anyio.lowlevel
 import pytest
 from aipm_sessions.api import Agent
 from aipm_ui_gateway.api import (
@@ -18,11 +20,15 @@ from aipm_ui_gateway.api import (
     new_message,
 )
 from aipm_ui_gateway.client import connected
+from aipm_ui_gateway.event_payloads import SystemMessage
+from aipm_ui_gateway.event_types import session_event
+from aipm_ui_gateway.screen import Screen
 from aipm_ui_gateway.testing import Person, Stage, served
 from websockets.asyncio.client import connect
 
 from aipm_core import CallError, Json, Plugin, PluginContext, Tx
 from aipm_core.context import NoConfig
+from aipm_core.errors import PluginError
 
 
 class Parrot(Plugin):
@@ -321,3 +327,91 @@ async def test_a_flood_of_commands_is_slowed_down_for_its_sender_only() -> None:
         assert codes[:10] == ["unknown_command"] * 10
         assert codes.count("rate_limited") >= 80
         assert await flood(stage, ben, 5) == ["unknown_command"] * 5
+
+
+async def test_a_session_is_attached_to_again_from_another_place() -> None:
+    async with served(Parrot) as stage:
+        await stage.project()
+        ann = await stage.person("ann")
+        async with connected(stage.ws, ann.token) as ui:
+            ack = await ui.command("openSession", {"projectId": "p", "agentId": "bot"})
+            place = {"sessionId": ack["sessionId"]}
+            await ui.command("submitUserInput", {**place, "text": "a"})
+            with anyio.fail_after(10):
+                first = [(await ui.event())["seq"] for _ in range(3)]
+                await ui.command("openSession", {**place, "lastSeq": 1})
+                again = [(await ui.event())["seq"] for _ in range(2)]
+            assert (first, again) == ([1, 2, 3], [2, 3])
+
+
+async def test_a_new_session_has_no_place_yet() -> None:
+    async with served() as stage:
+        await stage.project()
+        ann = await stage.person("ann")
+        wanted = {"projectId": "p", "agentId": "bot", "lastSeq": 1}
+        reply = await stage.post(ann, "openSession", **wanted)
+        assert (reply["type"], reply["code"]) == ("error", "invalid_arguments")
+        assert "a new session has no lastSeq" in reply["message"]
+
+
+async def test_a_command_is_handled_by_one_plugin() -> None:
+    class Second(Parrot):
+        pass
+
+    with pytest.raises(PluginError, match="the command 'submitUserInput' is handled twice"):
+        async with served(Parrot, Second):
+            pass
+
+
+def test_what_is_for_everybody_has_no_session() -> None:
+    with pytest.raises(ValueError, match="onSystemMessage is for everybody"):
+        session_event("s", SystemMessage(content="hello"))
+
+
+async def test_a_body_may_come_in_pieces_but_not_stop_half_way() -> None:
+    async def pieces(text: bytes) -> AsyncIterator[bytes]:
+        for place in range(0, len(text), 7):
+            yield text[place : place + 7]
+            await anyio.lowlevel.checkpoint()
+
+    async with served(Parrot) as stage:
+        await stage.project()
+        ann = await stage.person("ann")
+        order = {"id": "1", "type": "openSession", "payload": {"projectId": "p", "agentId": "bot"}}
+        body = json.dumps(order).encode()
+        headers = {**ann.headers, "content-type": "application/json"}
+        reply = await stage.http.post("/commands", content=pieces(body), headers=headers)
+        assert reply.json()["type"] == "ack"
+        address = urlsplit(stage.url)
+        head = (
+            f"POST /commands HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Length: 1000\r\n"
+            f"Content-Type: application/json\r\nAuthorization: Bearer {ann.token}\r\n\r\n"
+        )
+        async with await anyio.connect_tcp("127.0.0.1", address.port or 0) as half:
+            await half.send(head.encode() + body[:20])
+        assert (await stage.post(ann, "openSession", projectId="p", agentId="bot"))["type"] == "ack"
+        row = await stage.runtime.store.one("select count(*) as n from ui_sessions")
+        assert row is not None
+        assert row["n"] == 2
+
+
+FRAMES = [
+    ("onError", {"code": "boom", "message": "it broke"}, "error │ boom: it broke"),
+    ("onSystemMessage", {"content": "tea"}, "everybody │ tea"),
+    ("onAgentStateChange", {"state": "executing_tool"}, "…"),
+    ("onAgentStateChange", {"state": "thinking"}, ""),
+    ("onSomethingNew", {}, ""),
+]
+
+
+@pytest.mark.parametrize(("kind", "payload", "drawn"), FRAMES)
+def test_events_are_drawn_for_people_and_passed_on_to_machines(
+    kind: str, payload: Json, drawn: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = {"type": kind, "payload": payload}
+    Screen("bot", as_json=False).show(frame)
+    assert capsys.readouterr().out.strip() == drawn
+    machine = Screen("bot", as_json=True)
+    machine.show(frame)
+    machine.tell("nothing for machines")
+    assert json.loads(capsys.readouterr().out) == frame

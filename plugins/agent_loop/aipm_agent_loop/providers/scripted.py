@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncGenerator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeAlias
 
@@ -136,13 +137,10 @@ def _speaks_last(turn: Sequence[Step]) -> bool:
 
 
 def _since_input(messages: Sequence[Message]) -> tuple[str, list[ToolMessage]]:
-    results: list[ToolMessage] = []
-    for message in reversed(messages):
-        if isinstance(message, UserMessage):
-            return message.text, results[::-1]
-        if isinstance(message, ToolMessage):
-            results.append(message)
-    return "", results[::-1]
+    """Return the newest input, and the results of the calls since then."""
+    said = next((m.text for m in reversed(messages) if isinstance(m, UserMessage)), "")
+    since = list(takewhile(lambda m: not isinstance(m, UserMessage), reversed(messages)))
+    return said, [m for m in reversed(since) if isinstance(m, ToolMessage)]
 
 
 def _asked_for(text: str) -> Part:
