@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test check test-long test-postgres test-clients bench docs site clean
+.PHONY: run test check coverage test-long test-postgres test-clients bench docs site clean
 
 run: $(STAMP)  ## set up everything and start the server with a demo project
 	$(BIN)/python -m aipm_core.cli.first_run
@@ -12,7 +12,7 @@ run: $(STAMP)  ## set up everything and start the server with a demo project
 test: $(STAMP) check  ## the whole test suite
 	$(BIN)/pytest -m "not long" -n auto --dist loadfile
 
-check: $(STAMP)  ## style, types, architecture, security
+.PHONY: run test check coverage test-long test-postgres test-clients bench docs site clean
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,9 @@ import pytest
 from aipm_core.cli import main
 from aipm_core.cli.failures import foreseen
 from aipm_core.errors import ConfigError
-from aipm_core.models import Request
+from aipm_core.models import Reply, Request
 from aipm_core.opening import with_runtime
+from aipm_core.runtime import Runtime
 from aipm_core.testkit import AIPM, Install
 
 
@@ -96,6 +98,10 @@ def test_status_shows_who_is_here_and_what_waits(aipm: Shell) -> None:
     assert "waiting: Sweep" in aipm("status", "--project", "p")
 
 
+async def call(request: Request, runtime: Runtime) -> Reply:
+    return await runtime.call(request)
+
+
 def row_of(agent: str, shown: str) -> str:
     return next(line for line in shown.splitlines() if line.strip().startswith(agent))
 
@@ -110,7 +116,7 @@ def test_status_shows_sessions_and_since_when_they_are_silent(aipm: Shell) -> No
     aipm("task", "add", "--project", "p", *begin)
     for purpose in ("task", "chat"):
         request = Request(tool="authenticate", arguments={**login, "purpose": purpose})
-        with_runtime(None, lambda runtime, request=request: runtime.call(request))
+        with_runtime(None, partial(call, request))
     aipm("notify", "worker", "--project", "p", "--type", "interrupt", "--action", "pause")
     shown = aipm("status")
     assert "chat" in row_of("worker", shown)

@@ -242,7 +242,8 @@ def test_answers_of_the_wrong_form_are_refused(team: Any, change: dict[str, Any]
 
 def test_blank_lines_and_strange_cancellations_are_nothing(stdio: StdioFront) -> None:
     stdio.write(b"\n  \n\r\n")
-    for params in (None, {}, {"requestId": "nobody"}, {"requestId": {}}):
+    strange: list[Any] = [None, {}, {"requestId": "nobody"}, {"requestId": {}}]
+    for params in strange:
         message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
         stdio.tell(message)
     assert lives(stdio)

@@ -141,7 +141,7 @@ async def test_large_results_come_back_in_several_replies() -> None:
 class OnlyEcho(Probe):
     """The probe beside the real sessions, which bring their own ``logout``."""
 
-    offers = ("echo",)
+    offers = ("echo",)  # type: ignore[assignment]
 
     @hookimpl
     def aipm_tools(self) -> list[AnyTool]:
@@ -166,5 +166,5 @@ async def test_a_result_waits_for_its_session_and_goes_to_the_next_when_that_has
             return [kept["result"]["text"] for kept in reply.result["withheld_results"]]
 
         assert await withheld() == []
-        await store.write(lambda tx: desk_of.close(tx, first.id))
+        await store.write(lambda tx: desk_of.close(tx, first.id, "logout"))
         assert await withheld() == ["done"]

@@ -1,6 +1,7 @@
 """The one table, and what else may or may not happen to a task."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any, get_args
 
@@ -193,20 +194,15 @@ async def test_without_notifications_tasks_are_asked_for_and_done_all_the_same()
         services, store = aipm.runtime.services, aipm.runtime.store
         registry, desk = services.use(REGISTRY), services.use(SESSION_DESK)
         await registry.add_project("p", "P", None)
-        made = {}
-        for name, role in (("lead", "manager"), ("worker", "worker")):
-            made[name], _ = await registry.add_agent(
-                name,
-                project_id="p",
-                name=name,
-                kind="ai",
-                role=role,
-                parent=None if name == "lead" else "lead",
+        sessions = []
+        for name, role, parent in (("lead", "manager", None), ("worker", "worker", "lead")):
+            more: Any = {"kind": "ai", "role": role, "parent": parent}
+            agent, _ = await registry.add_agent(name, project_id="p", name=name, **more)
+            opened = await store.write(
+                partial(desk.open, agent=agent, project_id="p", purpose="task")
             )
-        lead, worker = [
-            (await store.write(lambda tx, a=a: desk.open(tx, a, "p", "task")))[0]
-            for a in made.values()
-        ]
+            sessions.append(opened[0])
+        lead, worker = sessions
         asked = (await aipm.call("request_task", worker, title="x")).result
         assert asked["approval_status"] == "pending_approval"
         reply = await aipm.call("approve_task_request", lead, task_id=asked["task_id"])

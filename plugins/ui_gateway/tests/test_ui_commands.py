@@ -395,7 +395,7 @@ async def test_a_body_may_come_in_pieces_but_not_stop_half_way() -> None:
         assert row["n"] == 2
 
 
-FRAMES = [
+DRAWN: list[tuple[str, Json, str]] = [
     ("onError", {"code": "boom", "message": "it broke"}, "error │ boom: it broke"),
     ("onSystemMessage", {"content": "tea"}, "everybody │ tea"),
     ("onAgentStateChange", {"state": "executing_tool"}, "…"),
@@ -404,7 +404,7 @@ FRAMES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "payload", "drawn"), FRAMES)
+@pytest.mark.parametrize(("kind", "payload", "drawn"), DRAWN)
 def test_events_are_drawn_for_people_and_passed_on_to_machines(
     kind: str, payload: Json, drawn: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
