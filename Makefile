@@ -12,7 +12,12 @@ run: $(STAMP)  ## set up everything and start the server with a demo project
 test: $(STAMP) check  ## the whole test suite
 	$(BIN)/pytest -m "not long" -n auto --dist loadfile
 
-.PHONY: run test check coverage test-long test-postgres test-clients bench docs site clean
+coverage: $(STAMP)  ## the suite once more, counting: fails when too little of the code is reached
+	rm -rf build/coverage
+	$(BIN)/coverage run -m pytest -m "not long" -n auto --dist loadfile
+	$(BIN)/python tools/coverage_gate.py
+
+check: $(STAMP)  ## style, types, architecture, security
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -1,6 +1,7 @@
 """The conformance suite of the store port. Every engine must pass it."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
@@ -10,6 +11,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from aipm_core.errors import StoreUnavailable
 from aipm_core.store import Engine, Migration, Store, Tx, make_store
 from tests.postgres import database, server
 
@@ -280,3 +282,18 @@ async def test_a_unit_that_ends_the_transaction_of_all_is_an_error_for_all(
         # Nobody was told of a write that is gone: either both failed, or the first stood alone.
         acknowledged = [] if isinstance(done[0], BaseException) else ["beside"]
         assert await names(store) == ["kept", *acknowledged, "after"]
+
+
+@pytest.mark.parametrize("read", ["one", "all", "scan"])
+async def test_a_read_tells_the_stores_trouble_from_a_mistake(tmp_path: Path, read: str) -> None:
+    engine = make_store("sqlite", tmp_path)
+    async with engine.opened({"test": MIGRATIONS}):
+        await engine.write(partial(add, name="a"))
+        ask = getattr(engine, read)
+        with pytest.raises(sqlite3.OperationalError, match="no such table: absent"):
+            await ask("select * from absent")
+        await engine.scan("pragma wal_checkpoint(truncate)")
+        pages = (tmp_path / "aipm.db").read_bytes()
+        (tmp_path / "aipm.db").write_bytes(pages[:4096] + b"x" * (len(pages) - 4096))
+        with pytest.raises(StoreUnavailable, match="SQLITE_CORRUPT"):
+            await ask("select name from things order by name")

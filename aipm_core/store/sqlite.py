@@ -98,7 +98,10 @@ class SqliteStore:
 
     async def scan(self, sql: str, /, *params: object) -> list[Row]:
         """Read what may be long, on a thread and connection of its own."""
-        return await anyio.to_thread.run_sync(_read, self._database, sql, params)
+        try:
+            return await anyio.to_thread.run_sync(_read, self._database, sql, params)
+        except sqlite3.Error as error:
+            raise told_apart(error) from error
 
     async def write(self, unit: Unit[T]) -> T:
         """Run ``unit`` as one transaction; return its result once it is on disk."""
