@@ -1,0 +1,34 @@
+"""Checking passkeys takes memory that a thread keeps: it must always be the same few threads."""
+
+import threading
+
+import anyio
+import anyio.to_thread
+import pytest
+from aipm_sessions import credentials
+
+
+async def test_passkeys_are_checked_on_the_same_two_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    on, really = set[int](), credentials._fits
+
+    def noticing(passkey: str, stored: str | None) -> bool:
+        on.add(threading.get_ident())
+        return really(passkey, stored)
+
+    monkeypatch.setattr(credentials, "_fits", noticing)
+    checker, over = credentials.PasskeyChecker(), threading.Event()
+
+    async def keep_a_thread_busy() -> None:
+        await anyio.to_thread.run_sync(over.wait)
+
+    async with anyio.create_task_group() as others:
+        for _ in range(6):
+            async with anyio.create_task_group() as checks:
+                for _ in range(3):
+                    checks.start_soon(checker.fits, "wrong", None)
+            others.start_soon(keep_a_thread_busy)
+            await anyio.lowlevel.checkpoint()
+        over.set()
+    assert 1 <= len(on) <= 2
