@@ -26,6 +26,7 @@ from aipm_core.wire import LARGEST_BODY
 logger = logging.getLogger(__name__)
 _PATIENCE = 60  # seconds a client may leave what was sent to it unread
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
+_IDLE = 120  # seconds: longer than clients keep idle connections (4 to 90), see below
 _GRACE = 5  # seconds for requests under way when the program is told to stop
 
 
@@ -66,6 +67,8 @@ async def serve(
             server_header=False,
             proxy_headers=False,  # nothing here believes what a header says about its sender
             limit_concurrency=settings.max_connections,
+            # Who closes first must be the client: it would lose a request sent at that moment.
+            timeout_keep_alive=_IDLE,
             timeout_graceful_shutdown=_GRACE,
             ws="websockets-sansio",
             ws_max_size=LARGEST_BODY,
