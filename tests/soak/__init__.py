@@ -1,0 +1,1 @@
+"""Half an hour of ordinary work on one server: nothing may grow, nothing may be missing."""
