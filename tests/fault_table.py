@@ -95,6 +95,21 @@ ROWS = {
         "ok gone",
         "the next start has everything that was acknowledged",
     ),
+    "killed-inside": _row(
+        "kill -9 inside each plugin's writes, before the commit",
+        "gone",
+        "nothing of the write is there; the caller repeats it, upkeep repeats itself",
+    ),
+    "killed-committed": _row(
+        "kill -9 after the commit of each write, before the reply and before anybody is woken",
+        "gone",
+        "all of the write is there, once; a repetition with the same key or id does not double it",
+    ),
+    "killed-told": _row(
+        "kill -9 right after the reply to each write",
+        "ok gone",
+        "files, notices and events that were still to come follow at the next start",
+    ),
     "plugin-raises": _row(
         "a plugin raises in the middle of a write",
         "internal_error",
@@ -134,6 +149,9 @@ _WORDS = {"ok": "success", "gone": "a closed connection", "exit-2": "a start ref
 _LIMITS = [
     "Not covered: the loss of power. `kill -9` leaves what the kernel has already taken; the store",
     "flushes before it acknowledges (`synchronous = FULL`), which this machine cannot prove.",
+    "Known: `get_pending_messages` and `get_notifications` deliver at most once. If the server is",
+    "killed after it marked them as read and before the reply is out, the agent does not see them;",
+    "people find them with `aipm messages`.",
 ]
 
 
