@@ -24,8 +24,8 @@ check: $(STAMP)  ## style, types, architecture, security
 	$(BIN)/lint-imports
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive aipm_core plugins 2>/dev/null
 
-test-long: $(STAMP)  ## the sweeps that take longer than a coffee
-	$(BIN)/pytest -m long --timeout 3600
+test-long: $(STAMP)  ## the sweeps that take a night; -s shows how far they are
+	$(BIN)/pytest -m long -s --timeout 3600
 
 test-postgres: $(STAMP)  ## the plugins on PostgreSQL
 	$(BIN)/python -m tests.on_postgres -m "not long" -n auto --dist loadfile plugins tests/test_events.py tests/test_demo.py tests/test_isolation_sweep.py

@@ -1,6 +1,7 @@
 """A line that says how far a long sweep is; pytest shows it with ``-s``, terminals draw a bar."""
 
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
@@ -9,6 +10,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 _EVERY = 30.0  # seconds between lines where no bar can be drawn
+
+
+def counted(what: str, numbers: range) -> Iterator[int]:
+    """Yield the numbers and show how far they are."""
+    with Progress(what, len(numbers)) as progress:
+        for number in numbers:
+            yield number
+            progress.step()
 
 
 class Progress:

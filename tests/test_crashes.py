@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.progress import counted
+
 DRIVER = Path(__file__).with_name("crash_driver.py")
 
 
@@ -57,7 +59,7 @@ def check(data_dir: Path, acknowledged: set[str]) -> None:
 def sweep(root: Path, kills: int, seed: int) -> None:
     chance = random.Random(seed)
     data_dir, acknowledged, wrote = root / "0", set[str](), 0
-    for kill in range(kills):
+    for kill in counted("kills", range(kills)):
         if chance.random() < 0.3:  # a new place: migrations run again, and may be killed
             data_dir, acknowledged = root / str(kill), set[str]()
         early = chance.random() < 0.5
@@ -76,6 +78,7 @@ def test_fifty_kills_lose_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 def test_a_thousand_kills_lose_nothing(tmp_path: Path) -> None:
     sweep(tmp_path, kills=1000, seed=2)
 

@@ -18,6 +18,7 @@ from tests.agents import Agent, log_in
 from tests.fault_table import ROWS
 from tests.fault_team import DATABASE, Team
 from tests.ledger import ids_in
+from tests.progress import counted
 
 
 def talk(us: Team, agent: Agent, seen: set[str], stop: threading.Event, most: int) -> None:
@@ -169,7 +170,7 @@ class EveryPlugin:
 
 def killed_while_every_plugin_writes(us: Team, kills: int, seed: int) -> None:
     chance, made = random.Random(seed), list[tuple[str, str]]()
-    for run in range(kills):
+    for run in counted("kills", range(kills)):
         with us.install.up() as server:
             work = EveryPlugin(us, server, run)
             work.start()
@@ -212,6 +213,7 @@ def test_killed(us: Team, record_property: Callable[[str, object], None]) -> Non
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 def test_killed_many_times(us: Team, record_property: Callable[[str, object], None]) -> None:
     record_property("fault", "killed")
     killed_while_every_plugin_writes(us, kills=100, seed=2)

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from aipm_file_chat.testing import file_in, lines_of, team
 
+from tests.progress import counted
+
 DRIVER = Path(__file__).with_name("chat_crash_driver.py")
 CLIENTS = [f"client-{number}" for number in range(8)]
 
@@ -70,7 +72,7 @@ async def check(root: Path, expected: set[str]) -> None:
 
 async def sweep(root: Path, kills: int, seed: int) -> None:
     chance, expected = random.Random(seed), set[str]()
-    for kill in range(kills):
+    for kill in counted("kills", range(kills)):
         process = start(root, f"run-{kill}")
         early = chance.random() < 0.2  # while the one before is being made up for
         after, longest = ("starting", 0.4) if early else ("ack", 0.15)
