@@ -17,6 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from aipm_core import Json
 from aipm_core.testkit import Install, Server
 
+PATIENCE = 120.0  # seconds: two hundred of them start at once, in one process
 AIPM = Path(sys.executable).with_name("aipm")
 
 
@@ -105,7 +106,7 @@ class Talker(Participant):
 class OverWebSocket(Talker):
     @asynccontextmanager
     async def online(self, server: Server) -> AsyncGenerator[None]:
-        async with connected(server.ready["ws"], self.secret) as ui:
+        async with connected(server.ready["ws"], self.secret, seconds=PATIENCE) as ui:
 
             async def command(kind: str, payload: Mapping[str, Json]) -> Mapping[str, Json]:
                 return dict(self.heard(await ui.command(kind, payload)))
@@ -126,7 +127,9 @@ class OverEventStream(Talker):
     @asynccontextmanager
     async def online(self, server: Server) -> AsyncGenerator[None]:
         headers = {"Authorization": f"Bearer {self.secret}"}
-        async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=30) as client:
+        async with httpx.AsyncClient(
+            base_url=server.url, headers=headers, timeout=PATIENCE
+        ) as client:
 
             async def command(kind: str, payload: Mapping[str, Json]) -> Mapping[str, Json]:
                 order = {"id": secrets.token_hex(8), "type": kind, "payload": payload}

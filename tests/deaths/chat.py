@@ -295,12 +295,14 @@ class DelegationTakenBack(Upkeep, ReportDelegation):
 
     def act(self) -> Any:
         """The chat session falls silent, and its lease is over."""
+        self.stage.stop()  # what the server knows of the session's last call is on disk
         self.stage.change(
             "update sessions set last_seen = last_seen - 1000 where agent_id = ?", self.id("a")
         )
         self.stage.change(
             "update chat_delegations set leased_until = 1 where id = ?", self.delegation
         )
+        self.stage.start_to_die()
 
     def check(self) -> None:
         [taken] = self.result("a", "get_pending_messages")["pending_delegations"]

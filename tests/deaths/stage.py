@@ -1,6 +1,7 @@
 """A server that can be told where to die, and everybody who works with it."""
 
 import json
+import os
 import sqlite3
 import subprocess
 import time
@@ -79,7 +80,7 @@ class Stage:
         (root / "script.json").write_text(json.dumps(SCRIPT))
         anyio.run(self._set_up)
         self.install.environ |= {
-            "PYTHONPATH": str(_PLUGIN),
+            "PYTHONPATH": os.pathsep.join([str(_PLUGIN), os.environ.get("PYTHONPATH", "")]),
             "MORTAL_ORDERS": str(self._orders),
             "MORTAL_SEEN": str(self._seen),
         }

@@ -116,7 +116,7 @@ class RequestTask(Case):
 class DecideRequest(Case):
     paths = ("aipm_tasks.request_tools:RequestTools._decide",)
     done = "approved"
-    refusals = frozenset({"task_request_not_pending", "request_already_decided"})
+    refusals = frozenset({"task_request_already_processed"})
 
     def prepare(self) -> None:
         self.agent("a")
@@ -156,7 +156,7 @@ class AdjustTask(Case):
 
 class NotifyTask(Case):
     paths = ("aipm_tasks.chat_tools:ChatTools.notify_task_session",)
-    done: ClassVar[Any] = (("task_session_notice", 1),)
+    done: ClassVar[Any] = (("interrupt", 1),)
     refusals = frozenset({"marker_already_used"})
 
     def prepare(self) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import anyio
@@ -60,25 +62,29 @@ class Runs:
     async def _begin(
         self, person: Agent, given: ag.RunAgentInput, thread: Thread, asked: Mapping[str, str]
     ) -> Thread:
-        if given.run_id == thread.run_id:
-            return thread  # the same run again: told once more from its beginning
+        if given.run_id == thread.run_id:  # the same run again: told once more from its beginning
+            await self._answer(person, given.resume or [], thread)  # a crash may have left some
+            return thread
         place = await self._ctx.events.last_seq(thread.session_id)
+        new = replace(thread, run_id=given.run_id, place=place)
         if given.resume:
-            await self._answer(person, given.resume, thread, asked)
+            if _answers(given.resume).keys() != asked.keys():
+                raise self._ctx.refuse("interrupts_unanswered", 409)
+            if await self._answer(person, given.resume, new):
+                raise self._ctx.refuse("message_already_sent", 409)
         elif asked:
             raise self._ctx.refuse("interrupts_unanswered", 409)
         else:
-            await self._say(person, given, thread)
-        return await self._threads.begun(person, thread, given.run_id, place)
+            await self._say(person, given, new)
+        return new
 
-    async def _answer(
-        self, person: Agent, resume: list[ag.ResumeEntry], thread: Thread, asked: Mapping[str, str]
-    ) -> None:
-        answers = _answers(resume)
-        if answers.keys() != asked.keys():
-            raise self._ctx.refuse("interrupts_unanswered", 409)
-        for confirmation_id, payload in answers.items():
-            await self._command(person, thread, "provideConfirmation", payload, confirmation_id)
+    async def _answer(self, person: Agent, resume: list[ag.ResumeEntry], thread: Thread) -> bool:
+        """Answer every question; say whether one had been answered in this way before."""
+        repeated = False
+        for confirmation_id, payload in _answers(resume).items():
+            told = ("provideConfirmation", payload, confirmation_id)
+            repeated |= await self._command(person, thread, *told)
+        return repeated
 
     async def _say(self, person: Agent, given: ag.RunAgentInput, thread: Thread) -> None:
         states = await self._ctx.events.kept(thread.session_id, "onAgentStateChange")
@@ -89,7 +95,8 @@ class Runs:
             raise self._ctx.refuse("message_required", 400)
         # Only the newest words count: a history that a client sends is a client's claim.
         payload = {**_input(last), "sessionId": thread.session_id}
-        await self._command(person, thread, "submitUserInput", payload, last.id)
+        if await self._command(person, thread, "submitUserInput", payload, last.id):
+            raise self._ctx.refuse("message_already_sent", 409)
 
     async def _command(
         self,
@@ -98,16 +105,20 @@ class Runs:
         type: str,  # noqa: A002 - the name on the wire
         payload: Mapping[str, Json],
         about: str,
-    ) -> None:
+    ) -> bool:
+        """Give a command, and note in the same transaction whose run it begins.
+
+        Says whether it was a repetition, which has no effect.
+        """
         # A client's message id is a name of its own: two threads may use the same.
         key = hashlib.sha256(f"{thread.session_id}\n{type}\n{about}".encode()).hexdigest()
         order = {"id": f"ag-ui:{key}", "type": type, "payload": dict(payload)}
-        answer = await self._dispatch.run(person, order)
+        begun = partial(self._threads.begun, person=person, thread=thread)
+        answer = await self._dispatch.run(person, order, alongside=begun)
         if not answer.done:
             code, message = answer.reply["code"], answer.reply["message"]
             raise CallError(message, code=code, status=answer.status)
-        if answer.repeated:
-            raise self._ctx.refuse("message_already_sent", 409)
+        return answer.repeated
 
     async def _open_questions(self, thread: Thread) -> dict[str, str]:
         """Return the confirmations nobody has answered, with the calls they belong to."""

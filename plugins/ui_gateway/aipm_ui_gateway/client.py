@@ -13,6 +13,8 @@ from websockets.exceptions import ConnectionClosed
 
 from aipm_core import CallError, Json
 
+_PATIENCE = 10.0  # seconds
+
 
 class UiClient:
     """One connection. ``last_seq`` is where a session can be taken up again after a break."""
@@ -80,10 +82,13 @@ class UiClient:
 
 
 @asynccontextmanager
-async def connected(url: str, token: str) -> AsyncGenerator[UiClient]:
-    """Connect with a token; the address is that of ``/ws``."""
+async def connected(
+    url: str, token: str, *, seconds: float = _PATIENCE
+) -> AsyncGenerator[UiClient]:
+    """Connect with a token within so many seconds; the address is that of ``/ws``."""
+    headers = {"Authorization": f"Bearer {token}"}
     async with connect(
-        url, additional_headers={"Authorization": f"Bearer {token}"}, proxy=None, max_size=None
+        url, additional_headers=headers, proxy=None, max_size=None, open_timeout=seconds
     ) as socket:
         await socket.recv()  # ready
         client = UiClient(socket)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import orjson
 from aipm_sessions.api import Agent
@@ -21,6 +22,7 @@ from aipm_ui_gateway.orders import Order, checked, id_of
 from aipm_ui_gateway.ui_sessions import SqlUiSessions
 
 logger = logging.getLogger(__name__)
+Alongside: TypeAlias = Callable[[Tx], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +55,21 @@ class Dispatch:
         self._sessions = sessions
         self._limits = limits
 
-    async def run(self, person: Agent, frame: Json, only_session: str | None = None) -> Answer:
-        """Carry out one command; ``only_session`` stands in for a session id that is left out."""
+    async def run(
+        self,
+        person: Agent,
+        frame: Json,
+        only_session: str | None = None,
+        alongside: Alongside | None = None,
+    ) -> Answer:
+        """Carry out one command; ``only_session`` stands in for a session id that is left out.
+
+        What is done ``alongside`` happens in the same transaction, so with the command or not.
+        """
         try:
             self._limits.command(person.id)
             order = checked(Order, frame)
-            return await self._carry_out(person, order, only_session)
+            return await self._carry_out(person, order, only_session, alongside)
         except CallError as error:
             return refusal(error, id_of(frame))
         except Exception:
@@ -67,7 +78,9 @@ class Dispatch:
             broken = self._ctx.refuse("internal_error", 500, incident=incident)
             return refusal(broken, id_of(frame))
 
-    async def _carry_out(self, person: Agent, order: Order, only_session: str | None) -> Answer:
+    async def _carry_out(
+        self, person: Agent, order: Order, only_session: str | None, alongside: Alongside | None
+    ) -> Answer:
         handling = self._handling(order.type)
         payload = checked(handling.payload_model, order.payload)
 
@@ -79,6 +92,8 @@ class Dispatch:
             result = await handling.run(tx, person, session, payload)
             ack = {**result, "type": "ack", "id": order.id}
             await self._remember(tx, person, order, ack)
+            if alongside is not None:
+                await alongside(tx)
             return Answer(ack, order=order)
 
         try:

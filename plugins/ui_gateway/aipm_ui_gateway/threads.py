@@ -65,14 +65,9 @@ class Threads:
             raise self._ctx.refuse("agent_required", 400)
         return (await self._sessions.open(tx, person, *partner)).id
 
-    async def begun(self, person: Agent, thread: Thread, run_id: str, place: int) -> Thread:
+    async def begun(self, tx: Tx, person: Agent, thread: Thread) -> None:
         """Note that a run has begun and where its events begin, so that it can be told again."""
-
-        async def unit(tx: Tx) -> None:
-            await tx.run(
-                "update ui_threads set run_id = ?, place = ? where person_id = ? and thread_id = ?",
-                *(run_id, place, person.id, thread.id),
-            )
-
-        await self._ctx.store.write(unit)
-        return Thread(thread.id, thread.session_id, run_id, place)
+        await tx.run(
+            "update ui_threads set run_id = ?, place = ? where person_id = ? and thread_id = ?",
+            *(thread.run_id, thread.place, person.id, thread.id),
+        )
