@@ -116,14 +116,16 @@ class _Stream:
     async def write(self, connection: Connection) -> bool:
         """Send events, and a heartbeat when there are none; ``True`` when there will be no more."""
         while True:
-            try:
-                async with asyncio.timeout(self._ctx.config.heartbeat_seconds):
+            frame: Frame | None = None
+            # Not asyncio.timeout: it cancels a receive that has its frame already, which is lost.
+            with anyio.move_on_after(self._ctx.config.heartbeat_seconds):
+                try:
                     frame = await connection.receive()
-            except TimeoutError:
+                except anyio.EndOfStream:
+                    return True
+            if frame is None:
                 await self._put(b": heartbeat\n\n")
                 continue
-            except anyio.EndOfStream:
-                return True
             await self._put(_lines(frame))
             if frame["type"] in {"server_stopping", "session_closed"}:
                 return True
