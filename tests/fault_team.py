@@ -10,7 +10,14 @@ from aipm_core.testkit import Install, Server
 from tests.agents import Agent, log_in
 from tests.ledger import Ledger
 
-SETTINGS = "[plugins.file_chat]\nsync_seconds = 0.1\nretry_seconds = 0.2\n"
+# A login that is killed half-way counts as a failed one for a minute, and we kill many.
+SETTINGS = """
+[plugins.file_chat]
+sync_seconds = 0.1
+retry_seconds = 0.2
+[plugins.sessions]
+failed_logins_per_minute = 1000
+"""
 DATABASE = ".aipm-data/aipm.db"
 LOG = ".aipm-data/aipm.db-wal"
 CHAT = "chat.jsonl"

@@ -24,6 +24,7 @@ class Case:
         self.name = f"case{number}"
         self.number = number
         self.path = path
+        self.moment = ""
         self._tokens: dict[tuple[str, str], str] = {}
 
     def prepare(self) -> None:
@@ -84,6 +85,7 @@ class Case:
 
     def survive(self, moment: str) -> None:
         """Die there, start again, and find everything as it should be."""
+        self.moment = moment
         self.prepare()
         before = self.look()
         assert before != self.done, before

@@ -187,12 +187,12 @@ class Stage:
         with suppress(AssertionError):
             assert self.server
 
-    def await_death(self) -> None:
-        """Wait for the server to be killed, by itself and not by us."""
+    def await_death(self, *others: int) -> None:
+        """Wait for the server to be killed, by itself and not by us, or to end with a code."""
         if self._server is None:
             return  # it did not even come up
         code = self._server.process.wait(PATIENCE)
-        assert code == -SIGKILL, code
+        assert code in (-SIGKILL, *others), code
         self.stop()
 
     def writers(self) -> set[str]:

@@ -97,6 +97,10 @@ class StoppedInATurn(SecondTurn):
             self.stage.server.process.send_signal(SIGTERM)
         return answer
 
+    def await_death(self, answer: Any) -> None:
+        """It was on its way out: after that write it may be faster than its death."""
+        self.stage.await_death(*([0] if self.moment == "told" else []))
+
 
 class FoundAfterACrash(SecondTurn):
     """Killed in a run, and killed again while the run is closed."""
