@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from aipm_core import CallError
 from aipm_core.config import Settings
-from aipm_core.logs import SECRET
 from aipm_core.plugins import discovery
+from aipm_core.redaction import SECRET
 from aipm_core.runtime import assemble
 from tests.fuzz.awaiting import awaited
 from tests.fuzz.choices import Choices
