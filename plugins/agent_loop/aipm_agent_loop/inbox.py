@@ -39,7 +39,7 @@ class Inbox:
         self, tx: Tx, _: Agent, session: UiSession | None, payload: SubmitUserInput
     ) -> Mapping[str, Json]:
         """Queue one input."""
-        assert session is not None  # noqa: S101 - a session command comes with its session
+        assert session is not None  # noqa: S101 - a session command comes with its session  # nosec B101
         if len(payload.text) > self._ctx.config.max_text:
             raise self._ctx.refuse("payload_too_large", 413, limit=self._ctx.config.max_text)
         images = self._images(payload.attachments)
@@ -86,7 +86,7 @@ class Inbox:
         self, tx: Tx, _: Agent, session: UiSession | None, __: CancelRun
     ) -> Mapping[str, Json]:
         """Ask the run of a session to stop."""
-        assert session is not None  # noqa: S101 - a session command comes with its session
+        assert session is not None  # noqa: S101 - a session command comes with its session  # nosec B101
         return {"cancelled": await _request_cancel(tx, session.id)}
 
     async def opened(self, tx: Tx, session: UiSession) -> None:

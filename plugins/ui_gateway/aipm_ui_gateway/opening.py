@@ -46,6 +46,6 @@ class Opening:
     async def _close(
         self, tx: Tx, person: Agent, session: UiSession | None, payload: CloseSession
     ) -> Mapping[str, Json]:
-        assert session is not None  # noqa: S101 - a session command comes with its session
+        assert session is not None  # noqa: S101 - a session command comes with its session  # nosec B101
         await self._sessions.close(tx, session.id)
         return {"sessionId": session.id}
