@@ -140,10 +140,13 @@ async def asking(server: Server) -> Way:
     assert isinstance(channel, Connection)
     frame = channel.frame(server.side.calls("read", 0, server.keys)[0])
 
+    _, last = await channel.exchange(frame)
+
     async def look() -> None:
-        _, before = await channel.exchange(frame)
-        while (await channel.exchange(frame))[1] == before:
+        nonlocal last
+        while (answer := (await channel.exchange(frame))[1]) == last:
             pass
+        last = answer
 
     sending = await server.caller("send", 0)
     return Way(ASKING, look, sending.call, share=SLOWER)
