@@ -1,5 +1,6 @@
 """Processes that share a data directory wake each other, however busy they are."""
 
+import sqlite3
 from pathlib import Path
 
 import anyio
@@ -82,6 +83,31 @@ async def test_too_many_topics_for_one_message_wake_everybody(
                 await anyio.wait_all_tasks_blocked()
                 await one.runtime.store.write(wake_many)
     assert looks == 2
+
+
+async def test_a_write_that_nobody_announces_is_found_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process may die between its commit and its ring."""
+    monkeypatch.setattr("aipm_core.store.sqlite._SAFETY_LOOK", 0.05)
+    sql = "insert into event_streams (stream, last_seq) values ('silent', 0)"
+    async with running(data_dir=tmp_path) as aipm:
+        store = aipm.runtime.store
+
+        async def look() -> bool | None:
+            row = await store.one("select 1 from event_streams where stream = 'silent'")
+            return row is not None or None
+
+        async with anyio.create_task_group() as tasks:
+
+            async def wait() -> None:
+                assert await store.wait_until(("nobody rings this",), look, 20)
+
+            tasks.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            with sqlite3.connect(tmp_path / "aipm.db") as connection:
+                connection.execute(sql)
+            connection.close()
 
 
 def test_what_is_left_of_other_processes_disturbs_nobody(tmp_path: Path) -> None:

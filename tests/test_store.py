@@ -264,13 +264,12 @@ async def test_a_commit_that_fails_is_taken_back_and_told(tmp_path: Path) -> Non
         assert len(await engine.all("select * from parents")) == 1
 
 
-async def test_a_unit_that_ends_the_transaction_of_all_is_an_error_for_all(
-    opening: Open,
-) -> None:
+async def test_a_unit_that_ends_the_transaction_of_all_is_an_error_for_all(tmp_path: Path) -> None:
     async def rolls_back(tx: Tx) -> None:
         await tx.run("insert or rollback into things (id, name) values (1, 'again')")
 
-    async with opening() as store:
+    store = make_store("sqlite", tmp_path)
+    async with store.opened({"test": MIGRATIONS}):
         await store.write(partial(add, name="kept"))
         done = await asyncio.gather(
             store.write(partial(add, name="beside")),

@@ -24,7 +24,8 @@ from aipm_core.store.writer import Writer
 from aipm_core.upkeep import background
 
 T = TypeVar("T")
-_SAFETY_LOOK = 2.0  # seconds; only covers a lost datagram
+_SAFETY_LOOK = 2.0  # seconds; only covers a process that died between its commit and its ring
+_SELDOM = 10.0  # seconds between wake-ups of everybody: each costs every waiter a look
 _LOCK = "write.lock"
 _PATIENCE, _LAST_PATIENCE, _LEAST_PATIENCE = 20.0, 3.0, 0.2  # seconds for a write
 
@@ -166,13 +167,16 @@ class SqliteStore:
                 self._wakeups.ring(topics)
 
     async def _watch(self) -> None:
-        """Look now and then whether anybody wrote without ringing."""
-        seen = None
+        """Look now and then whether anybody wrote without ringing; seldom while others do ring."""
+        seen, rings, due = None, 0, 0.0
         while True:
             version = self._reader.execute("pragma data_version").fetchone()[0]
             if seen not in (None, version):
-                self._wakeups.ring_all()
-            seen = version
+                unannounced = self._wakeups.rings == rings
+                if unannounced or anyio.current_time() >= due:
+                    self._wakeups.ring_all()
+                    due = anyio.current_time() + _SELDOM
+            seen, rings = version, self._wakeups.rings
             await anyio.sleep(_SAFETY_LOOK)
 
     def _close(self) -> None:

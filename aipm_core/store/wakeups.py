@@ -37,6 +37,7 @@ class Wakeups:
 
     def __init__(self) -> None:
         self._bells: dict[str, set[Bell]] = {}
+        self.rings = 0
         self.ended = False
 
     @contextmanager
@@ -56,6 +57,7 @@ class Wakeups:
 
     def ring(self, topics: Iterable[str]) -> None:
         """Wake everybody who waits for one of the topics."""
+        self.rings += 1
         for topic in topics:
             for bell in self._bells.get(topic, ()):
                 bell.ring()

@@ -44,10 +44,13 @@ class Writer:
         self._ring_here = ring_here
         self._connection: Any = None
         self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
+        self._closed = False
         self.pid = 0  # of the process that serves this connection: the sender of our wake-ups
 
     async def write(self, unit: Unit[Any]) -> Any:  # noqa: ANN401
         """Queue one unit and wait for its commit."""
+        if self._closed:
+            raise RuntimeError("the store is closed")
         job = _Job(unit, asyncio.get_running_loop().create_future())
         self._jobs.put_nowait(job)
         return await job.answer
@@ -66,7 +69,10 @@ class Writer:
             self._deliver(batch)
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Let go of the connection; whoever still waits is told that nothing was written."""
+        self._closed = True
+        while not self._jobs.empty():
+            self._jobs.get_nowait().answer.cancel()
         if self._connection is not None:
             await self._connection.close(timeout=2)
 
