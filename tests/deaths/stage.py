@@ -46,7 +46,7 @@ lease_seconds = 16
 [plugins.agent_loop]
 script = "script.json"
 [plugins.policy]
-confirmation_seconds = 8
+confirmation_seconds = 20
 [[plugins.policy.rules]]
 tool = "broadcast_message"
 purpose = "chat"
