@@ -12,6 +12,7 @@ from tests.soak.people import People
 from tests.soak.place import Place, prepared
 
 _EMPTY_WITHIN = 20.0
+_LOOKS = 10
 Watch = Callable[["Soak"], None]
 
 
@@ -97,10 +98,15 @@ async def _keep_looking(soak: Soak, watch: Watch) -> None:
 
 
 async def _left_alone(soak: Soak) -> Sample:
-    """Look when the server has noticed that everybody is gone."""
-    deadline = anyio.current_time() + _EMPTY_WITHIN
-    while (sample := soak.gauge.look()).sockets > soak.empty.sockets:
-        if anyio.current_time() > deadline:
-            break
-        await anyio.sleep(0.1)
-    return sample
+    """Look when the server has noticed that everybody is gone.
+
+    Several times: what upkeep opens for a moment is closed again, what leaks stays open.
+    """
+    samples: list[Sample] = []
+    with anyio.move_on_after(_EMPTY_WITHIN):
+        while len(samples) < _LOOKS:
+            sample = soak.gauge.look()
+            if sample.sockets <= soak.empty.sockets:
+                samples.append(sample)
+            await anyio.sleep(0.1)
+    return min(samples or [soak.gauge.look()], key=lambda sample: sample.descriptors)
