@@ -205,7 +205,9 @@ def _names(model: type[BaseModel]) -> set[str]:
 
 
 def _problem(model: type[BaseModel], error: ValidationError) -> str:
-    first = error.errors()[0]
+    problems = error.errors()
+    # A key that is misspelt is also one that is missing: what was written is what helps.
+    first = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
     place = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
         *parents, key = first["loc"]
