@@ -7,6 +7,7 @@ which lines and branches no test reached, and ends with 1 when a threshold is mi
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -156,8 +157,10 @@ def _package(name: str) -> str:
     return next(part for part in Path(name).parts if part.startswith("aipm_"))
 
 
-def main(root: Path = ROOT) -> int:
-    """Combine, report, judge."""
+def main(arguments: Sequence[str]) -> int:
+    """Combine, report, judge; the tree is this one unless another is named."""
+    root = Path(arguments[0]) if arguments else ROOT
+    os.chdir(root)
     coverage = Coverage(config_file=str(root / "pyproject.toml"))
     coverage.combine()
     files = measured(coverage, root)
@@ -168,4 +171,4 @@ def main(root: Path = ROOT) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
