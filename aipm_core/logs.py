@@ -24,7 +24,7 @@ Form: TypeAlias = Literal["text", "json"]
 # pydantic tells in its errors what it was given, which is what a caller said.
 _INPUT = re.compile(r"input_value=.{0,200}?, input_type=", re.DOTALL)
 # Keys of models and the like; libraries put them into their errors.
-_KEYS = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+_KEYS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS")
 _SHORTEST = 8  # of a value that is hidden; "1" would hide half the log
 _OURS = "aipm_"
 # What the HTTP server says of bytes that are no request, with a traceback even. The client is told;
@@ -45,7 +45,7 @@ class Hiding(logging.Formatter):
 
     def __init__(self) -> None:
         super().__init__()
-        named = (value for name, value in os.environ.items() if _KEYS.search(name))
+        named = (value for name, value in os.environ.items() if name.upper().endswith(_KEYS))
         self.secrets = {value for value in named if len(value) >= _SHORTEST}
 
     def hide(self, text: str) -> str:

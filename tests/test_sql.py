@@ -13,11 +13,12 @@ FILES = [
     for file in sorted([*(ROOT / "aipm_core").rglob("*.py"), *(ROOT / "plugins").rglob("*.py")])
     if "tests" not in file.parts and file.stem != "testing"
 ]
-SQL = re.compile(r"\s*(select|insert|update|delete|with|create|drop|alter|pragma|vacuum)\s")
+SQL = re.compile(r"(select|insert|update|delete|create table|drop|alter|pragma|vacuum)\s")
 CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*")
 # Made of literals a few lines above: question marks, or terms that are written out.
 LOOKED_AT = {
     ("events.py", "places"),
+    ("projection.py", "places"),
     ("desk.py", "' and '.join([*where, 'seq > ?'])"),
     ("requests.py", "where"),
     ("requests.py", "' and project_id = ?' if named else ''"),
