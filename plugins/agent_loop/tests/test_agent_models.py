@@ -25,6 +25,7 @@ from aipm_agent_loop.api import (
     UserMessage,
 )
 from aipm_agent_loop.config import AgentLoopConfig
+from aipm_agent_loop.providers import models
 from aipm_agent_loop.providers.models import PydanticAi
 from aipm_agent_loop.testing import shape, talking
 from pydantic_ai.messages import BinaryContent, ModelMessage
@@ -185,3 +186,23 @@ async def test_an_openai_compatible_server_drives_a_tool_turn(
     names = {tool["function"]["name"] for tool in server.asked[0]["tools"]}
     assert names == {"file_list", "file_read", "shell_execute"}
     assert "session_token" not in json.dumps(server.asked)
+
+
+@pytest.mark.parametrize(
+    ("settings", "address", "key"),
+    [
+        ({"api_key_env": "SOME_KEY"}, "https://api.openai.com/v1/", "key-1"),
+        ({"base_url": "http://127.0.0.1:9/v1"}, "http://127.0.0.1:9/v1/", "key-2"),
+        ({}, "https://api.openai.com/v1/", "key-2"),
+    ],
+)
+def test_a_model_is_reached_with_what_the_settings_name(
+    settings: dict[str, Any], address: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_KEY", "key-1")
+    monkeypatch.setenv("OPENAI_API_KEY", "key-2")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    model = models._load(AgentLoopConfig(model="openai-chat:gpt-x", **settings))
+    assert model.model_name == "gpt-x"
+    client = model.client  # type: ignore[attr-defined]
+    assert (str(client.base_url), client.api_key) == (address, key)

@@ -12,6 +12,7 @@ from aipm_policy.plugin import Policy
 from aipm_sessions.api import Agent
 from aipm_sessions.plugin import REGISTRY
 from aipm_ui_gateway import api
+from aipm_ui_gateway.ag_ui_events import Translation
 from aipm_ui_gateway.testing import Person, Stage, served
 from pydantic import TypeAdapter
 
@@ -341,3 +342,49 @@ async def test_the_real_agent_asks_runs_its_tool_and_answers(tmp_path: Path) -> 
         assert "all is well" in str(results[0].content)
         assert types(resumed)[-1] == "RUN_FINISHED"
         assert types(await run(stage, ann, user("thanks", "u2"), runId="r3"))[-1] == "RUN_FINISHED"
+
+
+def translation() -> Translation:
+    given = ag.RunAgentInput(
+        thread_id="t",
+        run_id="r",
+        state={},
+        messages=[],
+        tools=[],
+        context=[],
+        forwarded_props={},
+    )
+    return Translation(given, frozenset())
+
+
+@pytest.mark.parametrize("kind", ["session_closed", "server_stopping", "resync_required"])
+def test_a_session_that_breaks_off_is_a_failed_run(kind: str) -> None:
+    made = translation()
+    (event,) = made.of({"type": kind, "sessionId": "s"})
+    assert isinstance(event, ag.RunErrorEvent)
+    assert (event.code, made.over) == (kind, True)
+
+
+def test_a_result_without_a_question_brings_its_call_along() -> None:
+    made = translation()
+    payload = {"toolName": "file:list", "status": "completed", "toolCallId": "c", "result": []}
+    first, second = (made.of({"type": "onToolCallResult", "payload": payload}) for _ in range(2))
+    assert [type(event).__name__ for event in first] == [
+        "ToolCallStartEvent",
+        "ToolCallArgsEvent",
+        "ToolCallEndEvent",
+        "ToolCallResultEvent",
+    ]
+    assert [type(event).__name__ for event in second] == ["ToolCallResultEvent"]
+
+
+def test_an_empty_piece_opens_its_message_and_says_nothing() -> None:
+    made = translation()
+    frame = {"type": "onMessageDelta", "payload": {"messageId": "m", "delta": ""}}
+    assert [type(event).__name__ for event in made.of(frame)] == ["TextMessageStartEvent"]
+    assert made.of(frame) == []
+
+
+def test_nothing_is_interrupted_where_nothing_is_asked() -> None:
+    made = translation()
+    assert (made.interrupted(), made.over) == ([], False)
