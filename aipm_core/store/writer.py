@@ -13,11 +13,11 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from aipm_core.store.jobs import Job, deliver, topics_of
 from aipm_core.store.port import Row, Tx, Unit
 from aipm_core.store.troubles import told_apart
 
@@ -52,15 +52,6 @@ class SqliteTx:
         self.topics.update(topics)
 
 
-@dataclass(slots=True)
-class _Job:
-    unit: Unit[Any]
-    answer: asyncio.Future[Any]
-    result: Any = None
-    error: BaseException | None = None
-    topics: set[str] = field(default_factory=set)
-
-
 class Writer:
     """Takes units from the event loop and answers them after their commit."""
 
@@ -76,7 +67,7 @@ class Writer:
         self._lock = lock
         self._ring_here = ring_here
         self._ring_others = ring_others
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._work, name="aipm-writer", daemon=True)
         self._closed = False
@@ -87,7 +78,7 @@ class Writer:
         """Queue one unit and wait for its commit."""
         if self._closed:
             raise RuntimeError("the store is closed")
-        job = _Job(unit, self._loop.create_future())
+        job = Job(unit, self._loop.create_future())
         self._jobs.put(job)
         return await job.answer
 
@@ -106,14 +97,14 @@ class Writer:
                     self._commit(batch)
                 except Exception as error:  # noqa: BLE001 - every caller must get an answer
                     for job in batch:
-                        job.error, job.topics = told_apart(error), set()
+                        job.fail(told_apart(error))
                 finally:
                     fcntl.flock(lock, fcntl.LOCK_UN)
                 self._answer(batch)
         self._connection.close()
 
-    def _next_batch(self) -> list[_Job]:
-        batch: list[_Job] = []
+    def _next_batch(self) -> list[Job]:
+        batch: list[Job] = []
         job = self._next_job()
         while job is not None:
             batch.append(job)
@@ -127,7 +118,7 @@ class Writer:
             self._jobs.put(None)  # close() came after work: do the work, then find this again
         return batch
 
-    def _next_job(self) -> _Job | None:
+    def _next_job(self) -> Job | None:
         patience = _SHORTEST_WAIT
         while self._owing:
             try:
@@ -137,7 +128,7 @@ class Writer:
                 patience = min(2 * patience, _LONGEST_WAIT)
         return self._jobs.get()
 
-    def _commit(self, batch: list[_Job]) -> None:
+    def _commit(self, batch: list[Job]) -> None:
         try:
             self._connection.execute("begin immediate")
             for job in batch:
@@ -148,8 +139,8 @@ class Writer:
             if self._connection.in_transaction:
                 self._connection.execute("rollback")
 
-    def _answer(self, batch: list[_Job]) -> None:
-        topics: set[str] = set().union(*(job.topics for job in batch))
+    def _answer(self, batch: list[Job]) -> None:
+        topics = topics_of(batch)
         try:
             self._loop.call_soon_threadsafe(self._deliver, batch, topics)
         except RuntimeError:
@@ -157,18 +148,12 @@ class Writer:
         if topics or self._owing:
             self._owing = self._ring_others(topics)
 
-    def _deliver(self, batch: Iterable[_Job], topics: set[str]) -> None:
-        for job in batch:
-            if job.answer.cancelled():
-                continue
-            if job.error is None:
-                job.answer.set_result(job.result)
-            else:
-                job.answer.set_exception(job.error)
+    def _deliver(self, batch: Iterable[Job], topics: set[str]) -> None:
+        deliver(batch)
         self._ring_here(topics)
 
 
-def _run(connection: sqlite3.Connection, job: _Job) -> None:
+def _run(connection: sqlite3.Connection, job: Job) -> None:
     """Run one unit inside its savepoint; keep its result or its error."""
     transaction = SqliteTx(connection)
     connection.execute("savepoint unit")

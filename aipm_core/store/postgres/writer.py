@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
+from aipm_core.store.jobs import Job, deliver, topics_of
 from aipm_core.store.port import Unit
 from aipm_core.store.postgres.transaction import PostgresTx, driven
 from aipm_core.store.postgres.troubles import told_apart
@@ -25,15 +25,6 @@ _LARGEST_BATCH = 512
 _LONGEST_PAYLOAD = 7900  # bytes; PostgreSQL refuses 8000
 
 
-@dataclass(slots=True)
-class _Job:
-    unit: Unit[Any]
-    answer: asyncio.Future[Any]
-    result: Any = None
-    error: BaseException | None = None
-    topics: set[str] = field(default_factory=set)
-
-
 class Writer:
     """Takes units and answers them after their commit."""
 
@@ -43,7 +34,7 @@ class Writer:
         self._connect = connect
         self._ring_here = ring_here
         self._connection: Any = None
-        self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
+        self._jobs: asyncio.Queue[Job] = asyncio.Queue()
         self._closed = False
         self.pid = 0  # of the process that serves this connection: the sender of our wake-ups
 
@@ -51,7 +42,7 @@ class Writer:
         """Queue one unit and wait for its commit."""
         if self._closed:
             raise RuntimeError("the store is closed")
-        job = _Job(unit, asyncio.get_running_loop().create_future())
+        job = Job(unit, asyncio.get_running_loop().create_future())
         self._jobs.put_nowait(job)
         return await job.answer
 
@@ -65,7 +56,7 @@ class Writer:
                 await self._commit(batch)
             except Exception as error:  # noqa: BLE001 - every caller must get an answer
                 for job in batch:
-                    job.error, job.topics = told_apart(error), set()
+                    job.fail(told_apart(error))
             self._deliver(batch)
 
     async def close(self) -> None:
@@ -76,14 +67,14 @@ class Writer:
         if self._connection is not None:
             await self._connection.close(timeout=2)
 
-    async def _commit(self, batch: list[_Job]) -> None:
+    async def _commit(self, batch: list[Job]) -> None:
         connection = await self._connected()
         async with connection.transaction():
             await connection.execute("select pg_advisory_xact_lock($1)", _LOCK)
             for job in batch:
                 if not job.answer.cancelled():  # nobody is told of it, so it must not happen
                     await _run(connection, job)
-            topics: set[str] = set().union(*(job.topics for job in batch))
+            topics = topics_of(batch)
             if topics:
                 await connection.execute("select pg_notify($1, $2)", CHANNEL, _payload(topics))
 
@@ -93,18 +84,12 @@ class Writer:
             self.pid = self._connection.get_server_pid()
         return self._connection
 
-    def _deliver(self, batch: list[_Job]) -> None:
-        for job in batch:
-            if job.answer.cancelled():
-                continue
-            if job.error is None:
-                job.answer.set_result(job.result)
-            else:
-                job.answer.set_exception(job.error)
-        self._ring_here(set().union(*(job.topics for job in batch)))
+    def _deliver(self, batch: list[Job]) -> None:
+        deliver(batch)
+        self._ring_here(topics_of(batch))
 
 
-async def _run(connection: Any, job: _Job) -> None:  # noqa: ANN401
+async def _run(connection: Any, job: Job) -> None:  # noqa: ANN401
     """Run one unit inside its savepoint; keep its result or its error."""
     transaction = PostgresTx(connection)
     try:
