@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from aipm_core.errors import StoreUnavailable
 from aipm_core.store.jobs import Job, deliver, topics_of
 from aipm_core.store.port import Unit
 from aipm_core.store.postgres.transaction import PostgresTx, driven
@@ -63,7 +64,9 @@ class Writer:
         """Let go of the connection; whoever still waits is told that nothing was written."""
         self._closed = True
         while not self._jobs.empty():
-            self._jobs.get_nowait().answer.cancel()
+            job = self._jobs.get_nowait()
+            job.fail(StoreUnavailable("the store is being closed"))
+            deliver([job])
         if self._connection is not None:
             await self._connection.close(timeout=2)
 
