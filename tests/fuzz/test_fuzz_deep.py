@@ -178,7 +178,7 @@ async def test_no_input_ends_in_an_internal_error(tmp_path: Path, road: str) -> 
 
 
 @pytest.mark.long
-@pytest.mark.timeout(7200)
+@pytest.mark.timeout(14400)
 @pytest.mark.parametrize("road", ROADS)
 async def test_no_input_of_very_many_ends_in_an_internal_error(tmp_path: Path, road: str) -> None:
     walk, count = ROADS[road]

@@ -16,7 +16,7 @@ def test_100_000_inputs(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(7200)
+@pytest.mark.timeout(14400)
 @pytest.mark.parametrize("name", TARGETS)
 def test_10_000_000_inputs(name: str, tmp_path: Path) -> None:
     fuzz_long(name, tmp_path)
