@@ -176,6 +176,22 @@ def test_guesses_are_held_and_others_log_in(cast: Cast, capsys: pytest.CaptureFi
     told(capsys, f"{flood.rate:.0f} guesses a second", quiet, loud)
 
 
+def test_guesses_at_ever_new_ids_leave_room_for_those_who_belong_here(
+    cast: Cast, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No limit of one id holds these; they wait for each other, and for nobody else."""
+    other = Caller(cast, "x")
+    right = {"agent_id": "rex", "passkey": cast.passkeys["rex"], "project_id": "p"}
+    _, quiet = asked(lambda: other.call("authenticate", **right))
+    guess = {"agent_id": "ghost-{n}", "passkey": "wrong", "project_id": "p"}
+    with flooding(cast.server.url, "/mcp", "x", _call("authenticate", **guess)) as flood:
+        answers, loud = asked(lambda: other.call("authenticate", **right))
+    other.close()
+    assert answers == ["ok"] * ASKED
+    assert flood.outcomes.keys() == {"invalid_credentials"}
+    told(capsys, f"{flood.rate:.0f} guesses at new ids a second", quiet, loud)
+
+
 def _call(tool: str, **arguments: str) -> dict[str, Any]:
     params = {"name": tool, "arguments": arguments}
     return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import secrets
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
@@ -48,21 +49,24 @@ class PasskeyChecker:
     """Checks passkeys off the event loop, two at a time: each takes 19 MiB.
 
     Always on the same two threads: the C library keeps what a thread has freed, so that every
-    other thread that ever checked a passkey would cost another 19 MiB for good.
+    other thread that ever checked a passkey would cost another 19 MiB for good. Strangers share one
+    of the two, so that however many guess, whoever has logged in before finds the other free.
     """
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="aipm-passkey")
+        self._strangers = asyncio.Semaphore(1)
 
     async def hash(self, passkey: str) -> str:
         """Return what is stored of a passkey."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, _hasher().hash, passkey)
 
-    async def fits(self, passkey: str, stored: str | None) -> bool:
+    async def fits(self, passkey: str, stored: str | None, *, stranger: bool) -> bool:
         """Check a passkey. An unknown agent (``None``) costs the same time as a wrong passkey."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, _fits, passkey, stored)
+        async with self._strangers if stranger else nullcontext():
+            return await loop.run_in_executor(self._threads, _fits, passkey, stored)
 
 
 def _fits(passkey: str, stored: str | None) -> bool:
