@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from websockets.exceptions import InvalidHandshake, InvalidStatus
 
@@ -37,14 +39,10 @@ async def chat(wanted: Wanted) -> None:
         session_id = (await client.command("openSession", opening))["sessionId"]
         conversation = Conversation(session_id, Lines(), screen)
         finished = await first(
-            conversation.talk(),
+            _left_in_order(conversation, conversation.talk()),
+            _left_in_order(conversation, _cancel_on_interrupt(conversation)),
             _stay(wanted, conversation, client),
-            _cancel_on_interrupt(conversation),
         )
-        if finished:
-            with suppress(CallError, ConnectionError):
-                last = conversation.client or client
-                await last.command("closeSession", {"sessionId": session_id})
     if not finished:
         screen.tell("A question is still open; `aipm inbox` shows it.")
 
@@ -82,17 +80,28 @@ class _Reached:
         await self._connection.__aexit__(*error)  # type: ignore[arg-type]
 
 
+async def _left_in_order(conversation: Conversation, work: Coroutine[Any, Any, bool]) -> bool:
+    """Close the session behind the last word, while the connection is still there."""
+    finished = await work
+    if finished:
+        await conversation.close()
+    return finished
+
+
 async def _stay(wanted: Wanted, conversation: Conversation, client: UiClient) -> bool:
     """Listen; when the connection breaks, take the session up again where it broke off."""
     seen = await _heard(conversation, client, 0)
     misses = 0
     while misses < _ATTEMPTS:
+        if misses == 0:
+            conversation.tell("(the connection broke; trying again)")
         await asyncio.sleep(_PAUSE)
         misses += 1
         with suppress(_Unreachable, ConnectionError):
             async with _Reached(wanted) as again:
                 place = {"sessionId": conversation.session_id, "lastSeq": seen}
                 await again.command("openSession", place)
+                conversation.tell("(connected again)")
                 seen = await _heard(conversation, again, seen)
                 misses = 0
     raise _Unreachable("the server does not come back")
@@ -117,5 +126,6 @@ async def _cancel_on_interrupt(conversation: Conversation) -> bool:
             if not conversation.running:
                 return True
             await conversation.cancel()
+            conversation.tell("(stopped)")
     finally:
         loop.remove_signal_handler(signal.SIGINT)

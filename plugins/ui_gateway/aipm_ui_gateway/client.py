@@ -41,11 +41,16 @@ class UiClient:
         return reply
 
     async def ask(self, order: Mapping[str, Json]) -> Mapping[str, Json]:
-        """Send a command as it is and return the ack or error for its id."""
+        """Send a command as it is and return the ack or error for its id.
+
+        Raises ``ConnectionError`` when the connection has ended.
+        """
         waiting = self._replies.setdefault(order["id"], asyncio.Future())
         try:
             await self.socket.send(json.dumps(order, ensure_ascii=False))
             return await waiting
+        except ConnectionClosed as error:
+            raise ConnectionError(f"the connection ended ({error})") from None
         finally:
             self._replies.pop(order["id"], None)
 

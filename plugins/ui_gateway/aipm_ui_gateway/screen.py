@@ -30,7 +30,8 @@ class Screen:
     def tell(self, text: str) -> None:
         """Say something of our own."""
         if not self._as_json:
-            _write(f"{text}\n")
+            begun, self._streaming = self._streaming is not None, None
+            _write(f"\n{text}\n" if begun else f"{text}\n")
 
     def ask(self, text: str) -> None:
         """Leave the cursor behind a question."""

@@ -7,6 +7,7 @@ import secrets
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 
 from aipm_core import CallError, Json
 from aipm_core.display import harmless
@@ -46,6 +47,7 @@ class Conversation:
         self._questions: dict[str, Mapping[str, Json]] = {}
         self._quiet = asyncio.Event()
         self._online = asyncio.Event()
+        self._leaving = False
 
     async def listen(self, client: UiClient) -> None:
         """Show events until the connection ends."""
@@ -53,8 +55,13 @@ class Conversation:
         self._online.set()
         while True:
             frame = await client.event()
-            self._screen.show(frame)
-            self._note(frame)
+            if not self._leaving:
+                self._screen.show(frame)
+                self._note(frame)
+
+    def tell(self, text: str) -> None:
+        """Say something of our own, in between."""
+        self._screen.tell(text)
 
     def _note(self, frame: Mapping[str, Json]) -> None:
         payload = frame.get("payload", {})
@@ -107,6 +114,13 @@ class Conversation:
     async def cancel(self) -> None:
         """Stop what the agent is doing."""
         await self._command("cancelRun", {"sessionId": self.session_id})
+
+    async def close(self) -> None:
+        """Close the session; nobody who leaves waits for a server that is away."""
+        self._leaving = True
+        with suppress(CallError, ConnectionError):
+            if self.client is not None and self._online.is_set():
+                await self.client.command("closeSession", {"sessionId": self.session_id})
 
     async def _command(self, type_: str, payload: Mapping[str, Json]) -> None:
         command_id = secrets.token_hex(8)  # the same after a break: it has one effect
