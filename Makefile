@@ -36,15 +36,9 @@ test-clients: $(STAMP)  ## real Claude Code, Codex and Gemini CLI from npm, with
 bench: $(STAMP)  ## measure beside bare servers and peers, write docs/benchmarks; QUICK=1: roughly
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick) $(BENCH)
 
-docs: $(STAMP)  ## write the pages that are made from the code
-	$(BIN)/python tools/hooks_page.py
-	$(BIN)/python tools/public_api.py
-	$(BIN)/python -m tools.reference
-	$(BIN)/python tools/road_picture.py
+docs: $(STAMP)  ## write what is made from the code
+	$(BIN)/python -m tools.generated
 	$(BIN)/python tools/demo_picture.py
-	$(BIN)/python tools/faults_page.py
-	$(BIN)/python tools/authorisation_page.py
-	$(BIN)/python tools/benchmarks_page.py
 
 site: $(STAMP) docs  ## build the documentation into build/site
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

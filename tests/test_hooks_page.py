@@ -1,21 +1,10 @@
 """docs/hooks.md is made from the code and says what the code says."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 from aipm_core.hookspecs import kinds
 
 REPOSITORY = Path(__file__).parent.parent
-
-
-def test_the_page_is_up_to_date() -> None:
-    done = subprocess.run(
-        [sys.executable, REPOSITORY / "tools/hooks_page.py", "--check"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def test_every_hook_has_a_section_and_every_link_a_target() -> None:

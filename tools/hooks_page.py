@@ -1,14 +1,10 @@
-"""Writes docs/hooks.md from the hookspecs and the records: ``python tools/hooks_page.py``.
-
-With ``--check`` it only says whether the page is up to date.
-"""
+"""What docs/hooks.md says: the hookspecs and the records of the code."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
 import re
-import sys
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
@@ -126,19 +122,3 @@ def _default(field: dataclasses.Field[Any]) -> str:
     if isinstance(value, Enum):
         return f"`{value}`"
     return f"`{value.__name__ if isinstance(value, type) else repr(value)}`"
-
-
-def main(arguments: list[str]) -> int:
-    """Write the page, or say whether it is stale."""
-    wanted = page()
-    if "--check" in arguments:
-        if PAGE.is_file() and PAGE.read_text(encoding="utf-8") == wanted:
-            return 0
-        sys.stderr.write("docs/hooks.md is stale; `make docs` writes it anew\n")
-        return 1
-    PAGE.write_text(wanted, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,13 +1,9 @@
-"""Writes tests/public_api.txt: what plugins can rely on, so that a break shows in review.
-
-``python tools/public_api.py`` writes it, ``--check`` says whether it is up to date.
-"""
+"""What plugins can rely on, as tests/public_api.txt says it, so that a break shows in review."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-import sys
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path, PurePath
@@ -63,19 +59,3 @@ def _members(value: type) -> Iterator[str]:
             yield f"    {name}{inspect.signature(plain)}"
         elif isinstance(member, property):
             yield f"    {name} (property)"
-
-
-def main(arguments: list[str]) -> int:
-    """Write the description, or say whether it is stale."""
-    wanted = description()
-    if "--check" in arguments:
-        if FILE.is_file() and FILE.read_text(encoding="utf-8") == wanted:
-            return 0
-        sys.stderr.write("what plugins rely on has changed; `make docs` notes it for review\n")
-        return 1
-    FILE.write_text(wanted, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,12 +1,10 @@
-"""Writes docs/road.svg: the road of one call, with who stands where on it.
+"""What docs/road.svg shows: the road of one call, with who stands where on it.
 
-``python tools/road_picture.py`` asks a runtime with all plugins who takes part in a call and draws
-it, ``--check`` says whether the picture is stale.
+A runtime with all plugins is asked who takes part in a call.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -113,19 +111,3 @@ def _failure(number: int, middleware: int, code: str) -> list[str]:
 
 def _level(number: int) -> int:
     return 16 + number * ROW + (ROW - 16) // 2
-
-
-def main(arguments: list[str]) -> int:
-    """Draw the picture, or say whether it is stale."""
-    wanted = draw(steps())
-    if "--check" in arguments:
-        if PICTURE.is_file() and PICTURE.read_text(encoding="utf-8") == wanted:
-            return 0
-        sys.stderr.write("docs/road.svg is stale; `make docs` draws it anew\n")
-        return 1
-    PICTURE.write_text(wanted, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
