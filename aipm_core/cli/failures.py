@@ -19,14 +19,20 @@ def foreseen(error: BaseException) -> tuple[str, int] | None:
             return str(error), error.exit_code
         case CallError():
             return str(error), _EXIT_CODES.get(error.status, 1)
-        case BrokenPipeError():
-            return "nobody reads the output any more", 1
+        case OSError():
+            return _of_the_system(error)
     # typer's Abort is not imported for its name
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         return "stopped", 130
     if isinstance(error, StoreUnavailable) or type(error).__module__ == "sqlite3":
         return f"the store failed: {error}; `aipm doctor` tells more", 1
     return None
+
+
+def _of_the_system(error: OSError) -> tuple[str, int] | None:
+    if isinstance(error, BrokenPipeError):
+        return "nobody reads the output any more", 1
+    return (f"{error.filename}: {error.strerror}", 1) if error.filename else None
 
 
 def fail(sentence: str, code: int) -> int:

@@ -77,6 +77,12 @@ def test_a_bad_word(cast: Cast, aipm: Forks, command: str, place: str) -> None:
     _try(cast, aipm, command, place, tried)
 
 
+@pytest.mark.parametrize("place", sorted(PATHS))
+def test_a_name_no_file_can_have(cast: Cast, aipm: Forks, place: str) -> None:
+    for command in (command for command, given in LINES.items() if place in given):
+        _try(cast, aipm, command, place, iter(["a" * 5000]))
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("command", "place"), PLACES)
