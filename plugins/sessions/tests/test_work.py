@@ -171,6 +171,21 @@ async def test_a_supervisor_in_another_process_is_woken(tmp_path: Path) -> None:
         assert [one["agent_id"] for one in json.loads(outputs[0])["data"]] == ["bob"]
 
 
+async def test_a_supervisor_says_that_its_process_is_gone(tmp_path: Path) -> None:
+    install = Install.make(tmp_path, 'data_dir = "data"\n')
+    async with office(tmp_path) as (made, roster):
+        (claimed,) = await roster.wait(None, MINE, 0)
+        gone = await made.session("ann")
+        told = install.run("work", "--ended", str(claimed.claim_id)).stdout
+        assert told == f"released {claimed.claim_id}; ended its session\n"
+        assert (await gone.refused("logout")).code == "session_invalid"
+        (claimed,) = await roster.wait(None, MINE, 0)
+        assert json.loads(_work(install, "--ended", str(claimed.claim_id))[0])["data"] == {
+            "claim_id": claimed.claim_id,
+            "sessions_ended": 0,
+        }
+
+
 async def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     install = Install.make(tmp_path, 'data_dir = "data"\n')
     async with office(tmp_path):

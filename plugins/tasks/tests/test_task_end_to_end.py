@@ -119,6 +119,23 @@ async def test_a_person_stops_a_running_agent(desk: Desk, task: str) -> None:
     assert actors == [("operator", "created"), ("operator", "status"), ("worker", "reported")]
 
 
+@pytest.fixture
+def hurried(tmp_path: Path) -> Desk:
+    made = Desk(Install.make(tmp_path, "[plugins.tasks]\nlease_seconds = 4\n"))
+    made.here(*adding("作業", "in_progress"))
+    return made
+
+
+async def test_the_next_session_of_an_agent_that_died_gets_its_task(hurried: Desk) -> None:
+    with hurried.install.up() as server:
+        async with agent(server.mcp, hurried.login) as worker:
+            task = worker.opened["task_id"]
+        # It never calls again, and nobody but the server's upkeep can notice that.
+        async with agent(server.mcp, hurried.login, purpose="task") as following:
+            offered = await following.call("get_next_action", timeout_seconds=55)
+    assert (offered["result"]["action"], offered["result"]["task"]["id"]) == ("work", task)
+
+
 async def test_a_command_wakes_an_agent_that_waits(desk: Desk) -> None:
     with desk.install.up() as server:
         async with agent(server.mcp, desk.login, purpose="task") as worker:
