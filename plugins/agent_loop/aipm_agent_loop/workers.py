@@ -108,9 +108,15 @@ class Workers:
             await self._ctx.store.write(lambda tx: self._runs.recover(tx, session_id))
 
     async def _next(self, session_id: str) -> Run | None:
-        return await self._ctx.store.write(
-            lambda tx: self._runs.take(tx, session_id, self._leases.owner)
-        )
+        """Begin the next run; what still waits when the program stops is left to the next one."""
+
+        async def unit(tx: Tx) -> Run | None:
+            if not self._ctx.store.ending:
+                return await self._runs.take(tx, session_id, self._leases.owner)
+            await self._runs.release(tx, session_id, self._leases.owner)
+            return None
+
+        return await self._ctx.store.write(unit)
 
     async def _let_go(self, tx: Tx, session_id: str) -> None:
         """Leave nothing open, unless another process has taken over."""

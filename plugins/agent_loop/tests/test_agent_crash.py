@@ -122,6 +122,28 @@ async def test_a_stop_closes_the_turn_itself(tmp_path: Path) -> None:
     assert runs(tmp_path) == [(1, "interrupted")]
 
 
+async def test_a_stop_leaves_the_queue_to_the_next_start(tmp_path: Path) -> None:
+    aipm, token = await prepare(tmp_path, FIRST["awaiting_confirmation"])
+    with aipm.up() as server:
+        async with connected(server.ready["ws"], token) as ui:
+            ack = await ui.command("openSession", {"projectId": "p", "agentId": "bot"})
+            talk = Talk(None, None, ui, ack["sessionId"])  # type: ignore[arg-type]
+            await talk.say("eins")
+            await talk.until("onAgentStateChange", state="awaiting_confirmation")
+            await talk.say("zwei")
+            await talk.say("drei")
+        server.process.terminate()
+        assert server.process.wait(timeout=10) == 0
+    assert runs(tmp_path) == [(1, "interrupted")]
+    with aipm.up() as server:
+        async with connected(server.ready["ws"], token) as ui:
+            talk = Talk(None, None, ui, talk.session)  # type: ignore[arg-type]
+            await ui.command("openSession", {"sessionId": talk.session, "lastSeq": 0})
+            turns = [await talk.turn() for _ in range(3)]
+    said = [e["payload"]["content"] for t in turns for e in t if e["type"] == "onNewMessage"]
+    assert said == ["zweite", "dritte"]
+
+
 async def test_other_commands_of_the_program_do_not_touch_a_running_turn(tmp_path: Path) -> None:
     aipm, token = await prepare(tmp_path, FIRST["awaiting_confirmation"])
     with aipm.up() as server:
