@@ -51,7 +51,7 @@ def _model_parser(model: type[BaseModel], texts: Texts) -> Parse:
         try:
             return model.model_validate(raw)
         except ValidationError as error:
-            raise InvalidArguments(_explain(error, texts)) from None
+            raise InvalidArguments(explain(error, texts)) from None
 
     return parse
 
@@ -73,8 +73,8 @@ def _schema_parser(schema: Mapping[str, Json], texts: Texts) -> Parse:
     return parse
 
 
-def _explain(error: ValidationError, texts: Texts) -> str:
-    """Name the first wrong field and why, in the agents' language where there is a text."""
+def explain(error: ValidationError, texts: Texts) -> str:
+    """Name the first wrong field and why, in the reader's language where there is a text."""
     problem = error.errors(include_url=False, include_context=True)[0]
     text = texts.find(f"arguments.{problem['type']}")
     values = {str(k): v for k, v in problem.get("ctx", {}).items()}

@@ -10,7 +10,8 @@ from urllib.parse import parse_qs
 from aipm_sessions.api import People
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from aipm_core import CallError, Json, PluginContext, Route
+from aipm_core import CallError, InvalidArguments, Json, PluginContext, Route, Texts
+from aipm_core.arguments import explain
 from aipm_core.contributions import Asgi
 from aipm_core.server.answers import answer, send_json
 from aipm_core.server.bearer import bearer
@@ -49,6 +50,7 @@ class Routes:
         self._people = people
         self._chat = chat
         self._history = history
+        self._words = Texts.load("aipm_core", ctx.locale)
 
     def all(self) -> Iterable[Route]:
         """List the routes."""
@@ -102,7 +104,7 @@ class Routes:
     async def _search(self, scope: Any, receive: Any, person_id: str) -> tuple[int, Json]:  # noqa: ANN401
         query = _query(scope)
         if not query.get("q", "").strip():
-            raise self._invalid("q", "?")
+            raise self._invalid("q", self._words("arguments.missing"))
         limit = min(_MOST, self._number(query, "limit", default=_DEFAULT, least=1))
         found = await self._history.search(**scope["path_params"], text=query["q"], limit=limit)
         return 200, {"messages": found}
@@ -120,16 +122,15 @@ class Routes:
         except BadJson as error:
             raise self._invalid("body", str(error)) from None
         except ValidationError as error:
-            problem = error.errors(include_url=False)[0]
-            field = ".".join(map(str, problem["loc"])) or "body"
-            raise self._invalid(field, problem["msg"]) from None
+            raise InvalidArguments(explain(error, self._words)) from None
 
     def _number(self, query: Query, name: str, *, default: int, least: int = 0) -> int:
         text = query.get(name)
         if text is None:
             return default
         if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text) >= least):  # noqa: PLR2004 - what fits an integer column
-            raise self._invalid(name, text)
+            reason = self._words("arguments.int_type")
+            raise self._invalid(name, f"{reason} (≥ {least})")
         return int(text)
 
     def _invalid(self, field: str, reason: str) -> CallError:

@@ -152,6 +152,29 @@ def test_bodies_that_are_refused(house: House, body: bytes, code: str) -> None:
         assert (reply.status_code, reply.json()["error"]["code"]) == (400, code)
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"content": "x", "senderId": "worker"}', "senderId: この名前の引数はありません"),
+        (b'{"content": 5}', "content: 文字列を指定してください"),
+        (b"{}", "content: 必須です"),
+        (b"[]", "オブジェクトを指定してください"),
+    ],
+)
+def test_refusals_are_in_the_language_of_the_settings(
+    house: House, body: bytes, words: str
+) -> None:
+    with house.http(house.alice) as http:
+        assert words in http.post(CHAT, content=body).json()["error"]["message"]
+
+
+@pytest.mark.parametrize("query", ["after=x", "after=-1", "limit=0", "limit="])
+def test_a_number_that_is_none_is_told_what_it_should_be(house: House, query: str) -> None:
+    with house.http(house.alice) as http:
+        message = http.get(f"{CHAT}?{query}").json()["error"]["message"]
+        assert f"{query.partition('=')[0]}: 整数を指定してください" in message
+
+
 def test_nobody_writes_to_himself(house: House) -> None:
     with house.http(house.alice) as http:
         reply = http.post("/p/agents/alice/chat/messages", json={"content": "x"})

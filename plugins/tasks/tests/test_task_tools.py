@@ -71,6 +71,13 @@ async def test_tasks_that_cannot_be_made(team: Teams, wrong: dict[str, Any], cod
         assert await t.rows("select 1 from tasks") == []
 
 
+async def test_a_blank_title_is_refused_in_the_language_of_the_settings(team: Teams) -> None:
+    async with team() as t:
+        reply = await t.call("create_task", await t.session(), title=" ")
+        assert reply.error is not None
+        assert "title: 正規表現 \\S に合う文字列" in reply.error.message
+
+
 async def test_lists_come_in_pages_and_can_be_narrowed(team: Teams) -> None:
     async with team() as t:
         made = [await t.add(str(n), "todo" if n % 2 else "backlog") for n in range(5)]

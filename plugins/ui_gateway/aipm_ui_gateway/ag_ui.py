@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from aipm_sessions.api import Agent
 
-from aipm_core import CallError, InvalidArguments, Json, PluginContext
+from aipm_core import CallError, InvalidArguments, Json, PluginContext, Texts
+from aipm_core.arguments import explain
 from aipm_core.server.answers import answer
 from aipm_ui_gateway.config import UiGatewayConfig
 from aipm_ui_gateway.connection import Connection, Lobby
@@ -42,6 +43,7 @@ class AgUiDoor:
         self._identity = identity
         self._dispatch = dispatch
         self._threads = threads
+        self._words = Texts.load("aipm_core", ctx.locale)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
         """Carry out one run."""
@@ -67,9 +69,7 @@ class AgUiDoor:
         try:
             given = RunAgentInput.model_validate(body)
         except ValidationError as error:
-            problem = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, problem["loc"]))
-            raise InvalidArguments(f"{where}: {problem['msg']}") from None
+            raise InvalidArguments(explain(error, self._words)) from None
         for name in (given.thread_id, given.run_id):
             if not 0 < len(name) <= 256:  # noqa: PLR2004 - a name, not a text
                 raise InvalidArguments("threadId and runId: 1-256 characters")

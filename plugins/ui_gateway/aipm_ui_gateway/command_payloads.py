@@ -44,14 +44,14 @@ class Attachment(CommandPayload):
     @classmethod
     def _known(cls, value: str) -> str:
         if value != "image":
-            raise PydanticCustomError("unsupported_type", "attachments are of type image")
+            raise PydanticCustomError("unsupported_type", "only images are taken")
         return value
 
     @model_validator(mode="after")
     def _decodes(self) -> Self:
         self.content()
         if self.mimeType not in (None, *IMAGES):
-            raise PydanticCustomError("unsupported_type", "mimeType is not an image we take")
+            raise PydanticCustomError("unsupported_type", "only images are taken")
         return self
 
     def content(self) -> bytes:
@@ -120,5 +120,5 @@ class OpenSession(CommandPayload):
                 "choice", "give projectId and agentId, or sessionId with an optional lastSeq"
             )
         if new and self.lastSeq is not None:
-            raise PydanticCustomError("choice", "a new session has no lastSeq")
+            raise PydanticCustomError("new_session", "a new session has no lastSeq")
         return self

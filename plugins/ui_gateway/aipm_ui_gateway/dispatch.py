@@ -12,13 +12,13 @@ import orjson
 from aipm_sessions.api import Agent
 from pydantic import BaseModel
 
-from aipm_core import CallError, Json, PluginContext, Tx
+from aipm_core import CallError, Json, PluginContext, Texts, Tx
 from aipm_ui_gateway.api import UiSession
 from aipm_ui_gateway.board import COMMAND_TYPES, Commands, Handling
 from aipm_ui_gateway.command_payloads import SessionCommand
 from aipm_ui_gateway.config import UiGatewayConfig
 from aipm_ui_gateway.limits import Limits
-from aipm_ui_gateway.orders import Order, checked, id_of
+from aipm_ui_gateway.orders import Checks, Order, id_of
 from aipm_ui_gateway.ui_sessions import SqlUiSessions
 
 logger = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ class Dispatch:
         self._board = board
         self._sessions = sessions
         self._limits = limits
+        self._checked = Checks(ctx.texts, Texts.load("aipm_core", ctx.locale))
 
     async def run(
         self,
@@ -68,7 +69,7 @@ class Dispatch:
         """
         try:
             self._limits.command(person.id)
-            order = checked(Order, frame)
+            order = self._checked(Order, frame)
             return await self._carry_out(person, order, only_session, alongside)
         except CallError as error:
             return refusal(error, id_of(frame))
@@ -82,7 +83,7 @@ class Dispatch:
         self, person: Agent, order: Order, only_session: str | None, alongside: Alongside | None
     ) -> Answer:
         handling = self._handling(order.type)
-        payload = checked(handling.payload_model, order.payload)
+        payload = self._checked(handling.payload_model, order.payload)
 
         async def unit(tx: Tx) -> Answer:
             known = await self._known(tx, person, order)

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from aipm_core import CallError, InvalidArguments, Json
+from aipm_core import CallError, InvalidArguments, Json, Texts
+from aipm_core.arguments import explain
 from aipm_ui_gateway.command_payloads import REFUSALS
 
 M = TypeVar("M", bound=BaseModel)
@@ -36,18 +37,26 @@ def id_of(frame: Json) -> str | None:
     return found if isinstance(found, str) and len(found) <= _LONGEST_ID else None
 
 
-def checked(model: type[M], value: Json) -> M:
-    """Validate ``value``; the refusal names the field and never repeats its content."""
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        raise _refusal(error) from None
+class Checks:
+    """Checks what comes in; refusals name the field and never repeat its content."""
 
+    def __init__(self, own: Texts, core: Texts) -> None:
+        self._own = own
+        self._core = core
 
-def _refusal(error: ValidationError) -> CallError:
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    field = ".".join(str(part) for part in first["loc"])
-    message = f"{field}: {first['msg']}" if field else first["msg"]
-    if first["type"] in REFUSALS:
-        return CallError(message, code=first["type"], status=400)
-    return InvalidArguments(message)
+    def __call__(self, model: type[M], value: Json) -> M:
+        """Validate ``value``."""
+        try:
+            return model.model_validate(value)
+        except ValidationError as error:
+            raise self._refusal(error) from None
+
+    def _refusal(self, error: ValidationError) -> CallError:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        text = self._own.find(f"arguments.{first['type']}")
+        if text is None:
+            return InvalidArguments(explain(error, self._core))
+        message = ": ".join(filter(None, (".".join(map(str, first["loc"])), text)))
+        if first["type"] in REFUSALS:
+            return CallError(message, code=first["type"], status=400)
+        return InvalidArguments(message)

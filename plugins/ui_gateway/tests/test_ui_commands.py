@@ -282,6 +282,37 @@ async def test_attachments_are_checked() -> None:
             assert reply.get("code") == code, attachment
 
 
+REFUSED: tuple[tuple[str, dict[str, Json], str], ...] = (
+    ("openSession", {}, "projectId と agentId、または sessionId（lastSeq は任意）"),
+    ("openSession", {"projectId": "p", "agentId": "bot", "lastSeq": 1}, "lastSeq は指定できません"),
+    ("openSession", {"sessionId": 5}, "sessionId: 文字列を指定してください"),
+    ("submitUserInput", {}, "text: 必須です"),
+    ("submitUserInput", {"text": " "}, "text が空です"),
+    ("submitUserInput", {"text": "x", "more": 1}, "more: この名前の引数はありません"),
+    (
+        "submitUserInput",
+        {"text": "x", "attachments": [{"type": "image", "data": "!"}]},
+        "attachments.0: data が base64 ではありません",
+    ),
+    (
+        "submitUserInput",
+        {"text": "x", "attachments": [{"type": "audio", "data": "aGk="}]},
+        "attachments.0.type: 添付できるのは画像だけです",
+    ),
+    ("provideConfirmation", {"confirmationId": "c", "approved": 1}, "approved: true または false"),
+)
+
+
+@pytest.mark.parametrize(("type_", "payload", "words"), REFUSED)
+async def test_refusals_are_in_the_language_of_the_settings(
+    type_: str, payload: dict[str, Json], words: str
+) -> None:
+    async with served(Parrot) as stage:
+        await stage.project()
+        reply = await stage.post(await stage.person("ann"), type_, **payload)
+        assert words in reply["message"]
+
+
 async def test_a_refused_command_leaves_nothing_and_its_observer_hears_of_it() -> None:
     async with served(Parrot) as stage:
         await stage.project()
@@ -351,7 +382,7 @@ async def test_a_new_session_has_no_place_yet() -> None:
         wanted = {"projectId": "p", "agentId": "bot", "lastSeq": 1}
         reply = await stage.post(ann, "openSession", **wanted)
         assert (reply["type"], reply["code"]) == ("error", "invalid_arguments")
-        assert "a new session has no lastSeq" in reply["message"]
+        assert "新しいセッションに lastSeq" in reply["message"]
 
 
 async def test_a_command_is_handled_by_one_plugin() -> None:

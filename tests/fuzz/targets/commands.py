@@ -9,12 +9,14 @@ from aipm_agent_loop.api import Text, ToolCall
 from aipm_agent_loop.providers.scripted import _asked_for
 from aipm_ui_gateway.board import COMMAND_TYPES
 from aipm_ui_gateway.command_payloads import IMAGES, REFUSALS, SubmitUserInput
-from aipm_ui_gateway.orders import Order, checked, id_of
+from aipm_ui_gateway.orders import Checks, Order, id_of
 
-from aipm_core import CallError
+from aipm_core import CallError, Texts
 from tests.fuzz.choices import Choices
 from tests.fuzz.shapes import shaped
 from tests.fuzz.target import Target
+
+checked = Checks(Texts.load("aipm_ui_gateway", "ja"), Texts.load("aipm_core", "ja"))
 
 TEXT = {"type": "string"}
 PICTURE = {
