@@ -17,6 +17,7 @@ from aipm_core.texts import Texts
 from aipm_core.tools import AnyTool
 
 TOKEN = "session_token"  # noqa: S105 - the argument's name  # nosec B105
+_NOT_BLANK = r"\S"  # the pattern by which arguments ask for something to read
 Parse: TypeAlias = Callable[[Mapping[str, Json]], Any]
 
 
@@ -76,8 +77,9 @@ def _schema_parser(schema: Mapping[str, Json], texts: Texts) -> Parse:
 def explain(error: ValidationError, texts: Texts) -> str:
     """Name the first wrong field and why, in the reader's language where there is a text."""
     problem = error.errors(include_url=False, include_context=True)[0]
-    text = texts.find(f"arguments.{problem['type']}")
     values = {str(k): v for k, v in problem.get("ctx", {}).items()}
+    kind = "blank" if values.get("pattern") == _NOT_BLANK else problem["type"]
+    text = texts.find(f"arguments.{kind}")
     reason = text.format(**values) if text else problem["msg"]
     field = ".".join(map(str, problem["loc"])) or "arguments"
     return texts("arguments.invalid", field=field, reason=reason)
