@@ -30,14 +30,14 @@ class Announcer:
 
     async def check(self, request: Request, session: Session) -> None:
         """Stop the call of a session that has not read its interrupt."""
-        if request.tool in EXEMPT:
+        if request.tool in EXEMPT or session.over:
             return
         if await self._inbox.interrupted(self._store, session):
             raise ReplyReplaced(self._interrupt)
 
     async def apply(self, request: Request, session: Session | None, reply: Reply) -> Reply:
         """Add the field, or replace the reply if an interrupt came while the call ran."""
-        if session is None or reply.replaced is not None:
+        if session is None or reply.replaced is not None or _is_gone(reply):
             return reply
         interrupts, ordinary = await self._inbox.kinds(session)
         if interrupts and request.tool not in EXEMPT:
@@ -56,3 +56,8 @@ class Announcer:
         if not kept:
             return reply.with_field("notification", self._unread)
         return reply.replaced_by(self._interrupt)
+
+
+def _is_gone(reply: Reply) -> bool:
+    """Say whether the caller learns that it has no session: it could not read anything either."""
+    return reply.error is not None and reply.error.code == "session_invalid"

@@ -1,9 +1,11 @@
 """Whom a blocked or cancelled task stops, and whom not."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from aipm_notifications.api import INBOX
 
 Teams = Callable[..., Any]
 
@@ -152,3 +154,18 @@ async def test_user_interfaces_hear_of_changes(team: Teams) -> None:
         }
         assert peer.id not in {row["stream"] for row in streams}
         assert '"previousStatus":"in_progress"' in streams[-1]["payload"]
+
+
+async def test_a_session_that_is_over_is_not_sent_to_read_what_it_cannot_read(team: Teams) -> None:
+    async with team() as t:
+        await t.add("t", "in_progress")
+        session = await t.session()
+        stop = {"project_id": "p", "type": "interrupt", "action": "cancel", "message": "m"}
+        await t.store.write(lambda tx: t.services.use(INBOX).put(tx, agent_id="worker", **stop))
+        await t.result("report_completed", session, result="success")
+        over = replace(session, over=True)  # as its token is recognised from now on
+        for tool in ("get_my_task", "get_notifications", "report_completed"):
+            reply = await t.call(tool, over)
+            assert list(reply.envelope()) == ["error"], tool
+            assert reply.envelope()["error"]["code"] == "session_invalid", tool
+        assert (await t.call("get_my_task", await t.session())).replaced is not None
