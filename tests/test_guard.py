@@ -44,6 +44,22 @@ def test_a_foreign_host_is_misdirected(server: Server, host: str, path: str) -> 
     assert httpx.get(server.url + path, headers=headers).status_code == 421
 
 
+def test_the_host_is_looked_at_before_anything_else(server: Server) -> None:
+    ours = f"127.0.0.1:{port(server)}"
+
+    def status(host: str, *headers: str) -> bytes:
+        lines = ("POST /mcp HTTP/1.1", *headers, f"Host: {host}", "", "")
+        with socket.create_connection(("127.0.0.1", int(port(server)))) as raw:
+            raw.sendall("\r\n".join(lines).encode())
+            return raw.recv(100).split(b" ")[1]
+
+    foreign, long = "Origin: http://evil.example", f"Content-Length: {2**21}"
+    assert status("evil.example", foreign, long) == b"421"
+    assert status("evil.example", long) == b"421"
+    assert status(ours, long, foreign) == b"403"
+    assert status(ours, long) == b"413"
+
+
 @pytest.mark.parametrize("host", ["localhost:{port}", "LOCALHOST:{port}", "[::1]:{port}"])
 def test_names_of_this_machine_are_fine(server: Server, host: str) -> None:
     headers = {"host": host.format(port=port(server))}

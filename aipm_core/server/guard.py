@@ -47,15 +47,20 @@ class Guard:
 
     def _refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str, str] | None:
         hosts: list[bytes] = []
+        strange = too_long = False
         for name, value in headers:
             if name == b"host":
                 hosts.append(value)
-            elif name == b"origin" and value.decode("latin-1").lower() not in self._origins:
-                return 403, "origin_not_allowed", "this Origin may not talk to this server"
-            elif name == b"content-length" and _is_too_long(value):
-                return 413, "body_too_large", f"the body exceeds {LARGEST_BODY} bytes"
+            elif name == b"origin":
+                strange |= value.decode("latin-1").lower() not in self._origins
+            elif name == b"content-length":
+                too_long |= _is_too_long(value)
         if len(hosts) != 1 or hosts[0].decode("latin-1").lower() not in self._hosts:
             return 421, "host_not_allowed", "this server does not answer for that Host"
+        if strange:
+            return 403, "origin_not_allowed", "this Origin may not talk to this server"
+        if too_long:
+            return 413, "body_too_large", f"the body exceeds {LARGEST_BODY} bytes"
         return None
 
 
