@@ -145,9 +145,7 @@ class Pipeline:
         if refused is not None:
             raise invalid or refused
         await self._authorize(call, static=True)
-        arguments = registered.parse(
-            {key: value for key, value in request.arguments.items() if key != TOKEN}
-        )
+        arguments = _parsed(registered, request.arguments)
         # Nobody is asked to confirm a call that could not run anyway.
         asked = monotonic()
         await self._authorize(call, static=False)
@@ -230,11 +228,7 @@ class Pipeline:
             incident = _report(plugin, record.name, f"could not use the store: {error}")
             raise _Broken(incident, "store_unavailable", 503) from error
         except Exception as error:
-            incident = _incident()
-            about = {"plugin": plugin, "incident": incident}
-            text = "plugin %s: %s failed [%s]"
-            logger.exception(text, plugin, record.name, incident, extra=about)
-            raise _Broken(incident) from error
+            raise _Broken(_failed(plugin, record.name)) from error
 
     def _broken(self, broken: _Broken) -> Reply:
         return Reply.failure(self._hidden(broken))
@@ -248,6 +242,16 @@ class Pipeline:
 def _offered(tool: AnyTool, request: Request) -> bool:
     """Tools made for user interfaces do not exist for agents that call from outside."""
     return tool.audience == "agent" or request.audience == "ui"
+
+
+def _parsed(registered: Registered, given: Mapping[str, Json]) -> Any:  # noqa: ANN401
+    """Return a tool's arguments; a check of the plugin's own may fail like any other code of it."""
+    try:
+        return registered.parse({key: value for key, value in given.items() if key != TOKEN})
+    except CallError:
+        raise
+    except Exception as error:
+        raise _Broken(_failed(registered.plugin, registered.tool.name)) from error
 
 
 def _json(registered: Registered, result: Json) -> Json:
@@ -267,6 +271,14 @@ def _report(plugin: str, name: str, problem: str) -> str:
     incident = _incident()
     about = {"plugin": plugin, "incident": incident}
     logger.error("plugin %s: %s %s [%s]", plugin, name, problem, incident, extra=about)
+    return incident
+
+
+def _failed(plugin: str, name: str) -> str:
+    """Log the exception that is being handled."""
+    incident = _incident()
+    about = {"plugin": plugin, "incident": incident}
+    logger.exception("plugin %s: %s failed [%s]", plugin, name, incident, extra=about)
     return incident
 
 

@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 import pytest
+from pydantic import AfterValidator
 
 from aipm_core import (
     Access,
@@ -472,3 +473,36 @@ async def test_a_mistake_of_an_author_is_named_in_the_log_only(
         assert (reply.error.code, told in reply.error.message) == ("internal_error", False)
         assert told in caplog.text
         assert (await aipm.call("who_calls", TASK)).result == "agent-a"
+
+
+class Picky(Arguments):
+    text: Annotated[str, AfterValidator(lambda text: {}[text])]
+
+
+class PickyPlugin(Plugin):
+    """A tool whose own check of its arguments is broken."""
+
+    @hookimpl
+    def aipm_tools(self) -> Iterable[AnyTool]:
+        yield Tool(
+            name="picky",
+            description="Never runs.",
+            arguments=Picky,
+            run=self.pick,
+            access=Access.ANYONE,
+        )
+
+    async def pick(self, call: Call, args: Picky) -> Json:
+        return {"text": args.text}
+
+
+async def test_a_check_of_arguments_that_raises_is_hidden_and_numbered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with running(PickyPlugin) as aipm:
+        reply = await aipm.call("picky", text="secret word")
+    assert reply.error is not None
+    assert (reply.error.code, reply.error.status) == ("internal_error", 500)
+    assert "inc_" in reply.error.message
+    assert "secret word" not in reply.error.message
+    assert "picky failed" in caplog.text
