@@ -78,6 +78,8 @@ def explain(error: ValidationError, texts: Texts) -> str:
     """Name the first wrong field and why, in the reader's language where there is a text."""
     problem = error.errors(include_url=False, include_context=True)[0]
     values = {str(k): v for k, v in problem.get("ctx", {}).items()}
+    if problem["type"] == "literal_error":
+        values["expected"] = values["expected"].replace("' or '", "', '")  # no English in a list
     kind = "blank" if values.get("pattern") == _NOT_BLANK else problem["type"]
     text = texts.find(f"arguments.{kind}")
     reason = text.format(**values) if text else problem["msg"]

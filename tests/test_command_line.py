@@ -106,6 +106,13 @@ def row_of(agent: str, shown: str) -> str:
     return next(line for line in shown.splitlines() if line.strip().startswith(agent))
 
 
+@pytest.mark.parametrize("command", ["task list", "status", "work", "agent list", "inbox"])
+def test_a_project_that_does_not_exist_is_not_an_empty_one(aipm: Shell, command: str) -> None:
+    aipm.team()
+    assert aipm(*command.split(), "--project", "p")
+    assert "nope" in aipm(*command.split(), "--project", "nope", code=3)
+
+
 def test_status_shows_sessions_and_since_when_they_are_silent(aipm: Shell) -> None:
     settings = "[plugins.sessions]\nidle_seconds = 1e6\nhard_seconds = 1e6\n"
     (aipm.root / "aipm.toml").write_text(settings, encoding="utf-8")

@@ -40,7 +40,7 @@ COMPUTED: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("aipm_policy/doorkeeper.py", "code"): ("confirmation_denied", "confirmation_expired"),
     ("aipm_policy/doorkeeper.py", "refusal.code"): (),
-    ("aipm_sessions/registry.py", "f'{what}_not_found'"): (
+    ("aipm_sessions/directory.py", "f'{what}_not_found'"): (
         "project_not_found",
         "agent_not_found",
         "token_not_found",

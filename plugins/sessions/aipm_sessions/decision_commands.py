@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aipm_core import ServiceKey
-    from aipm_sessions.api import DecisionBoard
+    from aipm_sessions.api import Decision, DecisionBoard
 
 OPERATOR = "operator"  # whoever has the command line
 
@@ -30,9 +30,13 @@ def inbox(
     as_json: AsJson = False,
 ) -> None:
     """List what waits for a person's yes or no."""
-    found = with_service(
-        config, _board, lambda board, runtime: board.pending(runtime.store, project)
-    )
+
+    async def work(board: DecisionBoard, runtime: Any) -> list[Decision]:  # noqa: ANN401
+        if project is not None:
+            await _check_project(runtime, project)
+        return await board.pending(runtime.store, project)
+
+    found = with_service(config, _board, work)
     rows = [asdict(decision) for decision in found]
     show(
         rows,
@@ -88,13 +92,22 @@ def _answer(
     with_service(config, _board, work)
 
 
+async def _check_project(runtime: Any, project: str) -> None:  # noqa: ANN401
+    from aipm_sessions.api import DIRECTORY
+    from aipm_sessions.directory import missing
+
+    if await runtime.services.use(DIRECTORY).project(runtime.store, project) is None:
+        raise missing("project", project)
+
+
 async def _check_person(runtime: Any, person: str) -> None:  # noqa: ANN401
     from aipm_core import CallError
     from aipm_sessions.api import DIRECTORY
+    from aipm_sessions.directory import missing
 
     agent = await runtime.services.use(DIRECTORY).agent(runtime.store, person)
     if agent is None:
-        raise CallError(f"there is no agent {person!r}", code="agent_not_found", status=404)
+        raise missing("agent", person)
     if agent.kind != "human":
         raise CallError(f"{person!r} is not a human", code="not_a_human", status=403)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aipm_core import Reader, Row
+from aipm_core import CallError, Reader, Row
 from aipm_sessions.api import Agent, Project
 
 _MEMBERS = (
@@ -82,3 +82,8 @@ def _agent(row: Row) -> Agent:
         parent_id=row["parent_id"],
         created_at=row["created_at"],
     )
+
+
+def missing(what: str, name: str) -> CallError:
+    """Say to whoever has the command line that something does not exist."""
+    return CallError(f"there is no {what} {name!r}", code=f"{what}_not_found", status=404)

@@ -10,7 +10,7 @@ from aipm_sessions.api import TOKENS_CHANGED, Agent, Project
 from aipm_sessions.config import SessionsConfig
 from aipm_sessions.credentials import PasskeyChecker, new_secret, token_hash
 from aipm_sessions.desk import Desk
-from aipm_sessions.directory import SqlDirectory
+from aipm_sessions.directory import SqlDirectory, missing
 
 
 class Registry:
@@ -39,7 +39,7 @@ class Registry:
             found = await self._directory.agents(db)
         else:
             if await self._directory.project(db, project_id) is None:
-                raise _missing("project", project_id)
+                raise missing("project", project_id)
             found = await self._directory.members(db, project_id)
         return [(agent, await self._directory.projects_of(db, agent.id)) for agent in found]
 
@@ -78,7 +78,7 @@ class Registry:
         await self._ctx.store.write(add)
         found = await self._directory.project(self._ctx.store, project_id)
         if found is None:
-            raise _missing("project", project_id)
+            raise missing("project", project_id)
         return found
 
     async def add_agent(
@@ -103,9 +103,9 @@ class Registry:
                     "`aipm agent assign` puts it into one more project"
                 )
             if await self._directory.project(tx, project_id) is None:
-                raise _missing("project", project_id)
+                raise missing("project", project_id)
             if parent is not None and await self._directory.agent(tx, parent) is None:
-                raise _missing("agent", parent)
+                raise missing("agent", parent)
             await tx.run(
                 "insert into agents (id, name, kind, role, parent_id, passkey_hash, created_at) "
                 "values (?, ?, ?, ?, ?, ?, ?)",
@@ -123,9 +123,9 @@ class Registry:
 
         async def add(tx: Tx) -> None:
             if await self._directory.agent(tx, agent_id) is None:
-                raise _missing("agent", agent_id)
+                raise missing("agent", agent_id)
             if await self._directory.project(tx, project_id) is None:
-                raise _missing("project", project_id)
+                raise missing("project", project_id)
             await _join(tx, agent_id, project_id)
 
         await self._ctx.store.write(add)
@@ -140,7 +140,7 @@ class Registry:
                 "update agents set passkey_hash = ? where id = ?", *(stored, agent_id)
             )
             if not changed:
-                raise _missing("agent", agent_id)
+                raise missing("agent", agent_id)
             for row in await tx.all(
                 "select id from sessions where agent_id = ? and ended_at is null", agent_id
             ):
@@ -157,7 +157,7 @@ class Registry:
         async def add(tx: Tx) -> None:
             agent = await self._directory.agent(tx, agent_id)
             if agent is None:
-                raise _missing("agent", agent_id)
+                raise missing("agent", agent_id)
             if agent.kind != "human":
                 raise CallError(
                     f"{agent_id!r} is not a human: agents get tokens from the authenticate tool",
@@ -185,7 +185,7 @@ class Registry:
             )
 
         if not await self._ctx.store.write(revoke):
-            raise _missing("token", token_id)
+            raise missing("token", token_id)
 
 
 async def _join(tx: Tx, agent_id: str, project_id: str) -> None:
@@ -209,7 +209,3 @@ def _made(directory: Path) -> Path:
 
 def _taken(message: str) -> CallError:
     return CallError(message, code="already_exists", status=409)
-
-
-def _missing(what: str, name: str) -> CallError:
-    return CallError(f"there is no {what} {name!r}", code=f"{what}_not_found", status=404)

@@ -10,7 +10,7 @@ from aipm_sessions.boards import Work
 from aipm_sessions.claims import Claims
 from aipm_sessions.config import SessionsConfig
 from aipm_sessions.desk import Desk
-from aipm_sessions.directory import SqlDirectory
+from aipm_sessions.directory import SqlDirectory, missing
 
 _PURPOSES: tuple[Purpose, ...] = ("task", "chat")
 
@@ -64,6 +64,8 @@ class Roster:
     ) -> list[Vacancy]:
         """List what is vacant, or claim it; wait while nothing is there to be claimed."""
         store = self._ctx.store
+        if project_id is not None and await self._directory.project(store, project_id) is None:
+            raise missing("project", project_id)
 
         async def look() -> list[Vacancy] | None:
             found = await self.vacant(store, project_id)

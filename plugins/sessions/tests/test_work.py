@@ -79,7 +79,8 @@ async def test_reasons_of_one_session_are_put_together(tmp_path: Path) -> None:
         (vacancy,) = await roster.wait(None, None, 0)
         assert vacancy.key == ANN
         assert len(vacancy.reasons) == 2
-        assert await roster.wait("elsewhere", None, 0) == []
+        with pytest.raises(CallError, match="there is no project 'elsewhere'"):
+            await roster.wait("elsewhere", None, 0)
 
 
 async def test_nobody_starts_a_person(tmp_path: Path) -> None:

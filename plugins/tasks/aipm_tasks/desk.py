@@ -64,8 +64,7 @@ class Desk:
         """Make a task for a person."""
 
         async def unit(tx: Tx) -> Task:
-            if await self._directory.project(tx, new.project_id) is None:
-                raise self._ctx.refuse("project_not_found", 404, project_id=new.project_id)
+            await self._check_project(tx, new.project_id)
             return await self._creation.create(tx, new)
 
         return await self._ctx.store.write(unit)
@@ -100,7 +99,13 @@ class Desk:
             *(value for value in terms.values() if value is not None),
             *(await self._place(after, project_id), limit + 1),
         )
+        if not rows and project_id is not None:
+            await self._check_project(self._ctx.store, project_id)
         return [task_of(row) for row in rows[:limit]], len(rows) > limit
+
+    async def _check_project(self, db: Reader, project_id: str) -> None:
+        if await self._directory.project(db, project_id) is None:
+            raise self._ctx.refuse("project_not_found", 404, project_id=project_id)
 
     async def _place(self, after: str | None, project_id: str | None) -> int:
         if after is None:

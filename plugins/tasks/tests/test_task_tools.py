@@ -78,6 +78,14 @@ async def test_a_blank_title_is_refused_in_the_language_of_the_settings(team: Te
         assert "title: 空白だけにはできません" in reply.error.message
 
 
+async def test_the_choices_of_an_argument_are_listed_without_english(team: Teams) -> None:
+    async with team() as t:
+        reply = await t.call("list_tasks", await t.session(), status="gone")
+        assert reply.error is not None
+        assert "次のいずれかを指定してください: 'backlog', " in reply.error.message
+        assert " or " not in reply.error.message
+
+
 async def test_lists_come_in_pages_and_can_be_narrowed(team: Teams) -> None:
     async with team() as t:
         made = [await t.add(str(n), "todo" if n % 2 else "backlog") for n in range(5)]
