@@ -15,6 +15,7 @@ from aipm_mcp_transport.elicitation import can_elicit
 from aipm_mcp_transport.fastlane import FastLane
 from aipm_mcp_transport.headers import Head
 from aipm_mcp_transport.protocol import (
+    INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,
     error_of,
@@ -166,4 +167,13 @@ def _message_of(body: bytes) -> dict[str, Json]:
     if "method" in message and "id" in message and not is_id(message["id"]):
         # The SDK would take this for a notification and stay silent.
         raise _Refused(400, INVALID_REQUEST, "Invalid Request: id must be a string or an integer")
+    _check_members(message)
     return message
+
+
+def _check_members(message: dict[str, Json]) -> None:
+    """Say in a few words what the SDK would say in four paragraphs, with the input repeated."""
+    if not isinstance(message.get("method", ""), str):
+        raise _Refused(400, INVALID_REQUEST, "Invalid Request: method must be a string")
+    if "method" in message and not isinstance(message.get("params"), dict | None):
+        raise _Refused(400, INVALID_PARAMS, "Invalid params: params must be an object")

@@ -208,6 +208,23 @@ def test_unknown_methods(http: HttpFront, era: Era) -> None:
 
 
 @pytest.mark.parametrize(
+    ("change", "code", "told"),
+    [
+        ({"method": 5}, -32600, "Invalid Request: method must be a string"),
+        ({"method": None}, -32600, "Invalid Request: method must be a string"),
+        ({"params": ["secret"]}, -32602, "Invalid params: params must be an object"),
+        ({"params": "secret"}, -32602, "Invalid params: params must be an object"),
+    ],
+)
+def test_a_refusal_is_a_sentence_that_repeats_nothing(
+    http: HttpFront, change: dict[str, Any], code: int, told: str
+) -> None:
+    answer = http.post({**request("legacy", "tools/list"), **change})
+    assert (answer.status_code, answer.json()["error"]) == (400, {"code": code, "message": told})
+    assert lives(http)
+
+
+@pytest.mark.parametrize(
     "change", [{"jsonrpc": "1.0"}, {"id": 1.5}, {"params": ["probe_echo"]}, {"extra": True}]
 )
 def test_a_call_that_is_no_request_runs_nothing(

@@ -85,8 +85,11 @@ def status_of(post: Post) -> int | None:
         return 400
     if message.get("jsonrpc") != "2.0" or not message.keys() & {"method", "result", "error"}:
         return 400
-    odd_id = "method" in message and "id" in message and not is_plain_id(message["id"])
-    return 400 if odd_id else None
+    if "method" not in message:
+        return None
+    odd_id = "id" in message and not is_plain_id(message["id"])
+    odd_params = not isinstance(message.get("params"), dict | None)
+    return 400 if odd_id or odd_params or not isinstance(message["method"], str) else None
 
 
 def check(post: Post) -> None:
