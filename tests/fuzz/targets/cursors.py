@@ -82,7 +82,12 @@ def readers() -> Readers:
         ctx = runtime.manager.get_plugin(name).ctx  # type: ignore[union-attr]
         events = SimpleNamespace(last_seq=last)
         return SimpleNamespace(
-            refuse=ctx.refuse, texts=ctx.texts, events=events, store=None, services=ctx.services
+            refuse=ctx.refuse,
+            texts=ctx.texts,
+            locale=ctx.locale,
+            events=events,
+            store=None,
+            services=ctx.services,
         )
 
     ui, lookout = context("ui_gateway"), SimpleNamespace(may_follow=yes)
