@@ -41,10 +41,14 @@ class Turn(Case):
         return self.order("input", "submitUserInput", {"sessionId": self.session, "text": "go"})
 
     def look(self) -> Any:
-        running = "select count(*) from agent_runs where session_id = ? and status = 'running'"
-        queued = "select count(*) from agent_inputs where session_id = ? and status = 'queued'"
-        heard = "select count(*) from agent_inputs where session_id = ?"
-        return tuple(self.stage.one(sql, self.session) for sql in (running, queued, heard))
+        # In one look: an input that begins between two of them would be in neither.
+        (found,) = self.stage.all(
+            "select (select count(*) from agent_runs where session_id = ?1 and status = 'running'),"
+            " (select count(*) from agent_inputs where session_id = ?1 and status = 'queued'),"
+            " (select count(*) from agent_inputs where session_id = ?1)",
+            self.session,
+        )
+        return tuple(found)
 
     def judge(self, moment: str, before: Any, answer: Any) -> None:
         """Whatever was acknowledged is there; the rest is for the next start to close."""
