@@ -57,6 +57,8 @@ def terminal(install: Install, *arguments: str) -> Iterator[Terminal]:
         [AIPM, *arguments],
         cwd=install.root,
         env=environ,
+        # Whoever starts the tests in the background hands on a SIGINT that is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         stdin=inside,
         stdout=inside,
         stderr=inside,
