@@ -20,7 +20,7 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.abuse.cast import Cast, on_stage
-from tests.abuse.flooding import flooding
+from tests.abuse.flooding import Flood, flooding
 
 RATE = 20
 SETTINGS = f"""
@@ -159,20 +159,29 @@ def test_connections_of_one_person_are_counted_and_others_find_room(cast: Cast) 
         assert json.loads(wire.recv(timeout=30)) == {"type": "ready"}
 
 
-def test_guesses_are_held_and_others_log_in(cast: Cast, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each guess costs 50 ms of argon2, so that a flood of them is the worst there is."""
-    other = Caller(cast, "x")
+def guessing(cast: Cast, guess: dict[str, str]) -> tuple[Flood, float, float]:
+    """Let somebody guess while ``rex`` logs in; return the flood, and his p95 before and in it."""
     right = {"agent_id": "rex", "passkey": cast.passkeys["rex"], "project_id": "p"}
+    other = Caller(cast, "x")
     _, quiet = asked(lambda: other.call("authenticate", **right))
-    guess = {"agent_id": "ivy", "passkey": "wrong {n}", "project_id": "p"}
     with flooding(cast.server.url, "/mcp", "x", _call("authenticate", **guess)) as flood:
         answers, loud = asked(lambda: other.call("authenticate", **right))
+    other.close()
     assert answers == ["ok"] * ASKED
+    return flood, quiet, loud
+
+
+def test_guesses_are_held_and_others_log_in(cast: Cast, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each guess costs tens of milliseconds of argon2: no flood is worse."""
+    guess = {"agent_id": "ivy", "passkey": "wrong {n}", "project_id": "p"}
+    flood, quiet, loud = guessing(cast, guess)
     assert flood.outcomes.keys() == {"invalid_credentials", "rate_limited"}
     assert flood.outcomes["invalid_credentials"] == 5
-    locked = {**right, "agent_id": "ivy", "passkey": cast.passkeys["ivy"]}
-    assert other.call("authenticate", **locked) == "rate_limited"
-    other.close()
+    owner = Caller(cast, "x")
+    assert (
+        owner.call("authenticate", **{**guess, "passkey": cast.passkeys["ivy"]}) == "rate_limited"
+    )
+    owner.close()
     told(capsys, f"{flood.rate:.0f} guesses a second", quiet, loud)
 
 
@@ -180,14 +189,8 @@ def test_guesses_at_ever_new_ids_leave_room_for_those_who_belong_here(
     cast: Cast, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No limit of one id holds these; they wait for each other, and for nobody else."""
-    other = Caller(cast, "x")
-    right = {"agent_id": "rex", "passkey": cast.passkeys["rex"], "project_id": "p"}
-    _, quiet = asked(lambda: other.call("authenticate", **right))
     guess = {"agent_id": "ghost-{n}", "passkey": "wrong", "project_id": "p"}
-    with flooding(cast.server.url, "/mcp", "x", _call("authenticate", **guess)) as flood:
-        answers, loud = asked(lambda: other.call("authenticate", **right))
-    other.close()
-    assert answers == ["ok"] * ASKED
+    flood, quiet, loud = guessing(cast, guess)
     assert flood.outcomes.keys() == {"invalid_credentials"}
     told(capsys, f"{flood.rate:.0f} guesses at new ids a second", quiet, loud)
 

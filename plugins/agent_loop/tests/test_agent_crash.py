@@ -109,36 +109,35 @@ async def test_a_killed_turn_is_closed_after_the_restart(tmp_path: Path, phase: 
     assert [path.name for path in (tmp_path / ".aipm-data").glob("wrk_*.lock")] == []
 
 
-async def test_a_stop_closes_the_turn_itself(tmp_path: Path) -> None:
-    aipm, token = await prepare(tmp_path, FIRST["awaiting_confirmation"])
+async def stopped_while_asking(aipm: Install, token: str, *queued: str) -> str:
+    """Stop the server in the middle of a turn, with inputs behind it; return the session."""
     with aipm.up() as server:
         async with connected(server.ready["ws"], token) as ui:
             ack = await ui.command("openSession", {"projectId": "p", "agentId": "bot"})
             talk = Talk(None, None, ui, ack["sessionId"])  # type: ignore[arg-type]
             await talk.say("eins")
             await talk.until("onAgentStateChange", state="awaiting_confirmation")
+            for text in queued:
+                await talk.say(text)
         server.process.terminate()
         assert server.process.wait(timeout=10) == 0
+    return str(talk.session)
+
+
+async def test_a_stop_closes_the_turn_itself(tmp_path: Path) -> None:
+    aipm, token = await prepare(tmp_path, FIRST["awaiting_confirmation"])
+    await stopped_while_asking(aipm, token)
     assert runs(tmp_path) == [(1, "interrupted")]
 
 
 async def test_a_stop_leaves_the_queue_to_the_next_start(tmp_path: Path) -> None:
     aipm, token = await prepare(tmp_path, FIRST["awaiting_confirmation"])
-    with aipm.up() as server:
-        async with connected(server.ready["ws"], token) as ui:
-            ack = await ui.command("openSession", {"projectId": "p", "agentId": "bot"})
-            talk = Talk(None, None, ui, ack["sessionId"])  # type: ignore[arg-type]
-            await talk.say("eins")
-            await talk.until("onAgentStateChange", state="awaiting_confirmation")
-            await talk.say("zwei")
-            await talk.say("drei")
-        server.process.terminate()
-        assert server.process.wait(timeout=10) == 0
+    session = await stopped_while_asking(aipm, token, "zwei", "drei")
     assert runs(tmp_path) == [(1, "interrupted")]
     with aipm.up() as server:
         async with connected(server.ready["ws"], token) as ui:
-            talk = Talk(None, None, ui, talk.session)  # type: ignore[arg-type]
-            await ui.command("openSession", {"sessionId": talk.session, "lastSeq": 0})
+            talk = Talk(None, None, ui, session)  # type: ignore[arg-type]
+            await ui.command("openSession", {"sessionId": session, "lastSeq": 0})
             turns = [await talk.turn() for _ in range(3)]
     said = [e["payload"]["content"] for t in turns for e in t if e["type"] == "onNewMessage"]
     assert said == ["zweite", "dritte"]
