@@ -1,159 +1,49 @@
-"""aipm's public face: everything a plugin needs, and nothing else.
+"""The front of the kernel: everything a plugin needs, and nothing else."""
 
-Names are imported on first use: ``aipm --help`` must not pay for pydantic and pluggy.
-"""
-
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from aipm_core.clock import iso
-    from aipm_core.context import NoConfig, Plugin, PluginConfig, PluginContext
-    from aipm_core.contributions import (
-        Authenticator,
-        Authorizer,
-        EventSink,
-        Finding,
-        Gate,
-        Gateway,
-        HealthCheck,
-        Lifespan,
-        Phase,
-        ResponseMiddleware,
-        Route,
-        Runs,
-        Transport,
-    )
-    from aipm_core.errors import (
-        AipmError,
-        AuthenticationRequired,
-        CallError,
-        ConfigError,
-        InvalidArguments,
-        PermissionDenied,
-        ReplyReplaced,
-        SessionInvalid,
-        StartupError,
-        ToolNotFound,
-        TooOld,
-    )
-    from aipm_core.hookspecs import hookimpl
-    from aipm_core.ids import check_name, is_name, new_id
-    from aipm_core.models import Event, Failure, Json, Reply, Request, Session, StoredEvent
-    from aipm_core.services import ServiceKey
-    from aipm_core.store import Migration, Reader, Row, Store, Tx
-    from aipm_core.texts import Texts
-    from aipm_core.tools import Access, AnyTool, Arguments, Call, NoArguments, Tool, tool
-    from aipm_core.upkeep import background
-
-_HOMES = {
-    "upkeep": ("background",),
-    "clock": ("iso",),
-    "context": ("NoConfig", "Plugin", "PluginConfig", "PluginContext"),
-    "contributions": (
-        "Authenticator",
-        "Authorizer",
-        "EventSink",
-        "Finding",
-        "Gate",
-        "Gateway",
-        "HealthCheck",
-        "Lifespan",
-        "Phase",
-        "ResponseMiddleware",
-        "Route",
-        "Runs",
-        "Transport",
-    ),
-    "errors": (
-        "AipmError",
-        "AuthenticationRequired",
-        "CallError",
-        "ConfigError",
-        "InvalidArguments",
-        "PermissionDenied",
-        "ReplyReplaced",
-        "SessionInvalid",
-        "StartupError",
-        "TooOld",
-        "ToolNotFound",
-    ),
-    "hookspecs": ("hookimpl",),
-    "ids": ("check_name", "is_name", "new_id"),
-    "models": ("Event", "Failure", "Json", "Reply", "Request", "Session", "StoredEvent"),
-    "services": ("ServiceKey",),
-    "store": ("Migration", "Reader", "Row", "Store", "Tx"),
-    "texts": ("Texts",),
-    "tools": ("Access", "AnyTool", "Arguments", "Call", "NoArguments", "Tool", "tool"),
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+# fmt: off
+# isort: off
+from aipm_core.background_work import background
+from aipm_core.clock import Clock, iso, steady_clock, system_clock
+from aipm_core.deadline import within
+from aipm_core.engine import Engine
+from aipm_core.errors import (
+    AipmError, AuthenticationRequired, CallError, ConfigError, InvalidArguments,
+    PermissionDenied, PluginError, ReplyGiven, ReplyReplaced, SessionInvalid, StartupError,
+    StoreError, StoreUnavailable, ToolNotFound, TooOld,
+)
+from aipm_core.events import EventLog
+from aipm_core.hookspecs import hookimpl, hookspec
+from aipm_core.ids import new_id
+from aipm_core.incidents import new_incident
+from aipm_core.models import (
+    Audience, Event, Failure, Json, Kind, Once, Progress, Purpose, Reply, Request, Role,
+    Session, StoredEvent,
+)
+from aipm_core.pipeline.arguments import TOKEN_ARGUMENT, explain
+from aipm_core.plugin import (
+    NoConfig, Plugin, PluginClass, PluginConfig, PluginContext, ServiceKey, Services,
+)
+from aipm_core.records import (
+    Authenticator, Authorizer, CallWrapper, Carry, EventSink, Gateway, Lifespan, Owned, Phase,
+    ResponseMiddleware, ServeMode, Stage, Transport,
+)
+from aipm_core.redaction import SECRET, redact
+from aipm_core.store import Dialect, Migration, Reader, Row, Store, Turn, Tx, Unit, WakeNote
+from aipm_core.texts import LOCALES, Locale, Texts, quoted, visible
+from aipm_core.tools import Access, AnyTool, Arguments, Call, NoArguments, Tool, Trait, tool
 
 __all__ = [
-    "Access",
-    "AipmError",
-    "AnyTool",
-    "Arguments",
-    "AuthenticationRequired",
-    "Authenticator",
-    "Authorizer",
-    "Call",
-    "CallError",
-    "ConfigError",
-    "Event",
-    "EventSink",
-    "Failure",
-    "Finding",
-    "Gate",
-    "Gateway",
-    "HealthCheck",
-    "InvalidArguments",
-    "Json",
-    "Lifespan",
-    "Migration",
-    "NoArguments",
-    "NoConfig",
-    "PermissionDenied",
-    "Phase",
-    "Plugin",
-    "PluginConfig",
-    "PluginContext",
-    "Reader",
-    "Reply",
-    "ReplyReplaced",
-    "Request",
-    "ResponseMiddleware",
-    "Route",
-    "Row",
-    "Runs",
-    "ServiceKey",
-    "Session",
-    "SessionInvalid",
-    "StartupError",
-    "Store",
-    "StoredEvent",
-    "Texts",
-    "TooOld",
-    "Tool",
-    "ToolNotFound",
-    "Transport",
-    "Tx",
-    "background",
-    "check_name",
-    "hookimpl",
-    "is_name",
-    "iso",
-    "new_id",
-    "tool",
+    "LOCALES", "SECRET", "TOKEN_ARGUMENT", "Access", "AipmError", "AnyTool", "Arguments",
+    "Audience", "AuthenticationRequired", "Authenticator", "Authorizer", "Call", "CallError",
+    "CallWrapper", "Carry", "Clock", "ConfigError", "Dialect", "Engine", "Event", "EventLog",
+    "EventSink", "Failure", "Gateway", "InvalidArguments", "Json", "Kind", "Lifespan", "Locale",
+    "Migration", "NoArguments", "NoConfig", "Once", "Owned", "PermissionDenied", "Phase", "Plugin",
+    "PluginClass", "PluginConfig", "PluginContext", "PluginError", "Progress", "Purpose", "Reader",
+    "Reply", "ReplyGiven", "ReplyReplaced", "Request", "ResponseMiddleware", "Role", "Row",
+    "ServeMode", "ServiceKey", "Services", "Session", "SessionInvalid", "Stage", "StartupError",
+    "Store", "StoreError", "StoreUnavailable", "StoredEvent", "Texts", "TooOld", "Tool",
+    "ToolNotFound", "Trait", "Transport", "Turn", "Tx", "Unit", "WakeNote", "background", "explain",
+    "hookimpl", "hookspec", "iso", "new_id", "new_incident", "quoted", "redact", "steady_clock",
+    "system_clock", "tool", "visible", "within",
 ]
-
-
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first asked for."""
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'aipm_core' has no attribute {name!r}")
-    value = getattr(import_module(f"aipm_core.{home}"), name)
-    globals()[name] = value
-    return value
+# fmt: on

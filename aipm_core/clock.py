@@ -12,6 +12,11 @@ system_clock: Clock = time.time
 _LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
+def steady_clock() -> float:
+    """Count seconds as the machine does, sleep included: nobody can set this clock."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
 def iso(seconds: float) -> str:
     """Format seconds since the epoch as ``2026-01-23T10:00:00.123Z``; sorts as text.
 

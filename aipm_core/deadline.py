@@ -15,26 +15,48 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+class Overrun(TimeoutError):
+    """The deadline has passed; a time-out that the work ran into by itself is another."""
+
+
+class Escaped(Exception):
+    """The work raised what ends programs and tasks, though nobody told it to end."""
+
+
 async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """Run ``work``; raise ``TimeoutError`` if it is still waiting after ``seconds``."""
+    """Run ``work``; raise ``Overrun`` if it is still waiting after ``seconds``."""
     try:
         pending = work.send(None)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]
-    async with asyncio.timeout(seconds):
-        return await _resume(work, pending)
+    except (SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError) as error:
+        raise Escaped(repr(error)) from error
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            return await _resume(work, pending)
+    except TimeoutError as error:
+        if limit.expired():
+            raise Overrun(f"did not finish within {seconds} s") from error
+        raise
 
 
 @types.coroutine
 def _resume(work: Coroutine[Any, Any, T], pending: Any) -> Generator[Any, Any, T]:  # noqa: ANN401
     """Go on awaiting a coroutine that has already yielded ``pending``."""
+    told_to_end = False
     try:
         while True:
             try:
                 value = yield pending
             except BaseException as error:  # noqa: BLE001 - handed on to the coroutine
+                told_to_end = not isinstance(error, Exception)
                 pending = work.throw(error)
             else:
                 pending = work.send(value)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]
+    except (SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError) as error:
+        if told_to_end:
+            raise
+        raise Escaped(repr(error)) from error

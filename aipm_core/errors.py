@@ -1,21 +1,12 @@
 """Every error aipm raises on purpose.
 
-* AipmError
-  x StartupError          the program refuses to start: one sentence, exit 2
-    + ConfigError         the settings are wrong
-    + PluginError         a plugin cannot be used
-    + StoreError          the data directory or the database cannot be used
-    + PortTaken           somebody else listens there: exit 1
-  x CallError             one call is refused; becomes an error reply
-    + AuthenticationRequired, SessionInvalid, PermissionDenied, ToolNotFound, InvalidArguments
-  x StoreUnavailable      the store cannot be used right now; becomes an error reply
-  x ReplyReplaced         a gate puts a text in the place of the reply
-  x TooOld                a reader's place in the event log has been swept away
+``StartupError`` and its kinds refuse to start: one sentence, exit 2. ``CallError`` and its kinds
+refuse one call and become an error reply, as ``StoreUnavailable`` does.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from aipm_core.redaction import redact
 
@@ -45,12 +36,6 @@ class PluginError(StartupError):
 
 class StoreError(StartupError):
     """The data directory or the database cannot be used."""
-
-
-class PortTaken(StartupError):
-    """Somebody else listens on the address."""
-
-    exit_code = 1
 
 
 class CallError(AipmError):
@@ -102,6 +87,14 @@ class InvalidArguments(CallError):
 
 class StoreUnavailable(AipmError):
     """The store cannot be read or written right now; what was being written is not."""
+
+
+class ReplyGiven(AipmError):
+    """Raised by a check: the call ends here, with this reply as it is and nothing added to it."""
+
+    def __init__(self, reply: Any) -> None:  # noqa: ANN401 - a Reply, which knows these errors
+        super().__init__("the call ends here")
+        self.reply = reply
 
 
 class ReplyReplaced(AipmError):

@@ -2,8 +2,13 @@
 
 One rule holds for all of them: a hook is a plain (not async) method without arguments, it is
 asked exactly once while the runtime is being built, and it returns records from
-:mod:`aipm_core.contributions`. What happens during a call happens in the functions inside those
+:mod:`aipm_core.records`. What happens during a call happens in the functions inside those
 records, and those are async. A record that acts during a call carries a deadline.
+
+The core asks the hooks below. A plugin that wants others to add to it owns hooks in the same way: a
+class of specifications, named as ``hooks`` of the plugin. It reads what came together with
+``ctx.given(TheClass.aipm_name)``. Others implement such a hook as any other, whichever plugin is
+built first; where the owner may not be installed at all, with ``@hookimpl(optionalhook=True)``.
 """
 
 from __future__ import annotations
@@ -15,27 +20,26 @@ from typing import get_args, get_origin, get_type_hints
 
 from pluggy import HookimplMarker, HookspecMarker
 
-from aipm_core.contributions import (
+from aipm_core.records import (
     Authenticator,
     Authorizer,
+    CallWrapper,
     EventSink,
-    Gate,
-    HealthCheck,
     Lifespan,
     ResponseMiddleware,
-    Route,
     Transport,
 )
 from aipm_core.store import Migration
 from aipm_core.tools import AnyTool
 
 PROJECT = "aipm"
+PREFIX = f"{PROJECT}_"
 hookspec = HookspecMarker(PROJECT)
 hookimpl = HookimplMarker(PROJECT)
 
 
 class Hooks:
-    """All hooks, as they come into play: tables, calls, events, life, doors, questions."""
+    """The kernel's hooks, as they come into play: tables, calls, events, life, ways in."""
 
     @hookspec
     def aipm_migrations(self) -> Iterable[Migration]:
@@ -53,18 +57,18 @@ class Hooks:
         return ()
 
     @hookspec
-    def aipm_gates(self) -> Iterable[Gate]:
-        """Checks right after authentication, before the tool is even looked up."""
-        return ()
-
-    @hookspec
     def aipm_authorizers(self) -> Iterable[Authorizer]:
-        """Checks before a tool runs. All must pass; an error inside one denies."""
+        """Checks before a tool runs, by stage. All must pass; an error inside one denies."""
         return ()
 
     @hookspec
     def aipm_response_middleware(self) -> Iterable[ResponseMiddleware]:
-        """Changes to the reply, by phase, then in plugin order."""
+        """Changes to the reply, by phase and order, then in plugin order."""
+        return ()
+
+    @hookspec
+    def aipm_call_wrappers(self) -> Iterable[CallWrapper]:
+        """What goes around every call, in plugin order, the first one outermost."""
         return ()
 
     @hookspec
@@ -78,27 +82,17 @@ class Hooks:
         return ()
 
     @hookspec
-    def aipm_routes(self) -> Iterable[Route]:
-        """Parts of the HTTP server of ``aipm up``."""
-        return ()
-
-    @hookspec
     def aipm_transports(self) -> Iterable[Transport]:
-        """Doors to the outside, opened last."""
-        return ()
-
-    @hookspec
-    def aipm_health_checks(self) -> Iterable[HealthCheck]:
-        """Questions for ``aipm doctor``."""
+        """Ways in from the outside, opened last."""
         return ()
 
 
 @cache
-def kinds() -> Mapping[str, type]:
-    """Return every hook with the kind of record it gives."""
-    names = [name for name in vars(Hooks) if name.startswith(f"{PROJECT}_")]
+def kinds(specs: type = Hooks) -> Mapping[str, type]:
+    """Return the hooks of a class of specifications, each with the kind of record it gives."""
+    names = [name for name in vars(specs) if name.startswith(PREFIX)]
     return MappingProxyType(
-        {name: _record(get_type_hints(getattr(Hooks, name))["return"]) for name in names}
+        {name: _record(get_type_hints(getattr(specs, name))["return"]) for name in names}
     )
 
 

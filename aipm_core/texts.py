@@ -1,9 +1,10 @@
-"""Texts agents read, in Japanese and English: ``locale/ja.toml`` and ``locale/en.toml``."""
+"""Texts agents read, in Japanese and English, and texts from others, made safe to quote."""
 
 from __future__ import annotations
 
 import sys
 import tomllib
+import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -12,6 +13,13 @@ from aipm_core.models import Json
 
 Locale: TypeAlias = Literal["ja", "en"]
 LOCALES: tuple[Locale, ...] = ("ja", "en")
+_KEPT = frozenset("\n\t")
+# Format characters reorder or hide text (bidi, zero width, tags); the joiner keeps emoji whole.
+_JOINER = "\u200d"
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# What could end a quotation in either language; categories Pi and Pf hold the other pairs.
+_MARKS = frozenset('"`＂「」『』｢｣〝〞〟〈〉《》„‚')
+_LONGEST_QUOTATION = 80  # characters
 
 
 class Texts:
@@ -19,7 +27,7 @@ class Texts:
 
     def __init__(self, catalogue: Mapping[str, str], owner: str = "") -> None:
         self._catalogue = catalogue
-        self._owner = owner
+        self.owner = owner
 
     @classmethod
     def load(cls, package: str, locale: Locale) -> Texts:
@@ -34,7 +42,7 @@ class Texts:
         """Return the text of ``key`` with its places filled."""
         text = self._catalogue.get(key)
         if text is None:
-            raise KeyError(f"no text {key!r} in the catalogue of {self._owner}")
+            raise KeyError(f"no text {key!r} in the catalogue of {self.owner}")
         return text.format(**values) if values else text
 
     def find(self, key: str) -> str | None:
@@ -52,3 +60,33 @@ def _flatten(table: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str,
             yield from _flatten(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", str(value)
+
+
+def visible(text: str) -> str:
+    """Replace control, bidi, zero-width and other invisible characters by visible marks."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_shown(character) for character in text)
+
+
+def _shown(character: str) -> str:
+    if character in _KEPT or character == _JOINER:
+        return character
+    hidden = unicodedata.category(character) in _UNSEEN
+    return f"\\u{ord(character):04x}" if hidden else character
+
+
+def quoted(text: str, limit: int = _LONGEST_QUOTATION) -> str:
+    """Make text from others fit between quotation marks in a sentence of our own.
+
+    One line, nothing that hides or reorders, no mark that could end the quotation, and at most
+    ``limit`` characters and an ellipsis. The text as it is belongs in a field of its own.
+    """
+    line = visible(" ".join(text[: limit * 4].split()))
+    line = "".join("'" if _is_mark(character) else character for character in line)
+    cut = len(line) > limit or len(text) > limit * 4
+    return f"{line[:limit].rstrip()}…" if cut else line
+
+
+def _is_mark(character: str) -> bool:
+    return character in _MARKS or unicodedata.category(character) in {"Pi", "Pf"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from inspect import getdoc, signature
@@ -11,8 +11,11 @@ from typing import Any, Generic, TypeAlias, TypeVar, get_type_hints
 from pydantic import BaseModel, ConfigDict
 
 from aipm_core.models import Audience, Json, Request, Session
+from aipm_core.store import Store, Unit
 
 A = TypeVar("A")
+TABLES = {"agent": "tools", "in_process": "tools", "ui": "people", "native": "tools"}
+"""Where a catalogue describes the tools of an audience."""
 
 
 class Access(Enum):
@@ -23,6 +26,23 @@ class Access(Enum):
     TASK = "task"
     CHAT = "chat"
     MANAGER = "manager"
+    PERSON = "person"
+    """Every person; what people call (``audience="ui"``) is for ``PERSON`` or ``MANAGER``."""
+
+
+class Trait(Enum):
+    """What rules of other plugins need to know of a tool, so that they need not know its name."""
+
+    TALKS = "talks"
+    """It says something to others or reads what they say."""
+    WAY_OUT = "way out"
+    """It is there for a caller that may do nothing else: to learn why, to report, to leave."""
+    OPEN_TO_THE_LEAVING = "open to the leaving"
+    """It works for a session whose work is done."""
+    KEEPS_NO_RESULT = "keeps no result"
+    """Its result is a secret: it is handed over now or never."""
+    WAITS = "waits"
+    """It waits for work, so it may be called while there must be none."""
 
 
 class Arguments(BaseModel):
@@ -50,14 +70,29 @@ class Call:
             raise RuntimeError(f"{self.tool.name} is open to callers without a session")
         return self.session
 
+    async def write(self, store: Store, unit: Unit[Json]) -> Json:
+        """Run the unit in which a tool does all it does; what the unit returns is the result.
+
+        With a key (``Request.once``) the answer is remembered in the same transaction.
+        """
+        if self.request.once is None:
+            return await store.write(unit)
+        kept = Trait.KEEPS_NO_RESULT not in self.tool.traits
+        return await self.request.once.write(self.caller, unit, kept=kept)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tool(Generic[A]):
-    """An operation agents (or user interfaces) can call.
+    """An operation that agents or people can call.
 
     ``arguments`` is a pydantic model, or a JSON Schema; then ``run`` gets a plain mapping. Title
     and description may be left out when the plugin's catalogue has them
-    (``[tools.<name>] title = …, description = …, args.<argument> = …``).
+    (``[tools.<name>] title = …, description = …, args.<argument> = …``; ``[people.<name>]`` for
+    what people call).
+
+    ``audience`` says who calls it; a name is taken once for each. ``in_process`` says whether the
+    agent inside this server is offered an agents' tool as well. One that needs a session an agent
+    has opened itself is not: there it could only fail.
     """
 
     name: str
@@ -71,6 +106,24 @@ class Tool(Generic[A]):
     idempotent: bool = False
     deadline: float = 30.0
     audience: Audience = "agent"
+    in_process: bool = True
+    traits: frozenset[Trait] = frozenset()
+
+    @property
+    def takes_token(self) -> bool:
+        """Whether a caller may show its session among the arguments; where sessions begin, none."""
+        return self.audience != "ui" and Trait.KEEPS_NO_RESULT not in self.traits
+
+    @property
+    def words(self) -> str:
+        """The table of the plugin's catalogue that describes the tool."""
+        return f"{TABLES[self.audience]}.{self.name}"
+
+    @property
+    def audiences(self) -> tuple[Audience, ...]:
+        """Everybody for whom the tool exists."""
+        both = self.audience == "agent" and self.in_process
+        return ("agent", "in_process") if both else (self.audience,)
 
 
 AnyTool: TypeAlias = Tool[Any]
@@ -85,6 +138,8 @@ def tool(
     idempotent: bool = False,
     deadline: float = 30.0,
     audience: Audience = "agent",
+    in_process: bool = True,
+    traits: Iterable[Trait] = (),
 ) -> Tool[A]:
     """Make a tool of a method: its name, its docstring, the type of its second parameter."""
     _, arguments = signature(run).parameters
@@ -99,4 +154,6 @@ def tool(
         idempotent=idempotent,
         deadline=deadline,
         audience=audience,
+        in_process=in_process,
+        traits=frozenset(traits),
     )

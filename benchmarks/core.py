@@ -9,7 +9,8 @@ from pathlib import Path
 from statistics import median
 
 import anyio
-from aipm_sessions.plugin import REGISTRY, Sessions
+from aipm_devkit.testing import TASK, running
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
 
 from aipm_core import (
     Access,
@@ -29,7 +30,6 @@ from aipm_core import (
     tool,
 )
 from aipm_core.deadline import within
-from aipm_core.testing import TASK, running
 
 STEPS = 5
 
@@ -120,9 +120,9 @@ async def deadlines() -> None:
 async def reads() -> None:
     """Measure an authenticated read, token and all."""
     async with running(Sessions, Tools) as aipm:
-        registry = aipm.runtime.services.use(REGISTRY)
-        await registry.add_project("p", "P", None)
-        _, passkey = await registry.add_agent(
+        administration = aipm.runtime.services.use(ADMINISTRATION)
+        await administration.add_project("p", "P", None)
+        _, passkey = await administration.add_agent(
             "a", project_id="p", name="A", kind="ai", role="worker", parent=None
         )
         login = {"agent_id": "a", "passkey": passkey, "project_id": "p"}

@@ -5,7 +5,7 @@ from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
 
-from aipm_core.testkit import Install
+from aipm_devkit.program import Install
 
 PATIENCE = 30.0
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from aipm_devkit.program import Install
 
-from aipm_core.testkit import Install
 from tests.agents import team
 from tests.fault_team import SETTINGS, Team, Template, moved_in
 

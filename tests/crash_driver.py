@@ -8,22 +8,22 @@ from functools import partial
 from pathlib import Path
 
 import anyio
-from aipm_sessions.plugin import REGISTRY, Sessions
+from aipm_devkit.testing import running
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
 
 from aipm_core import CallError
-from aipm_core.testing import running
 
 
 async def main(data_dir: Path, first: int) -> None:
     print("starting", flush=True)
     async with running(Sessions, data_dir=data_dir) as aipm:
         print("open", flush=True)
-        registry = aipm.runtime.services.use(REGISTRY)
+        administration = aipm.runtime.services.use(ADMINISTRATION)
 
         async def write(lane: int) -> None:
             for number in range(first, first + 100_000):
                 name = f"p{number}-{lane}"
-                await registry.add_project(name, name, None)
+                await administration.add_project(name, name, None)
                 print(f"ack {name}", flush=True)
 
         async with anyio.create_task_group() as tasks:

@@ -1,7 +1,7 @@
 """What may go wrong and what happens then: the rows of docs/faults.md, each held by a test.
 
 ``seen`` is asserted by the test of the row; that nothing acknowledged is lost, nothing is doubled
-and nothing refused is stored is asserted by all of them (:mod:`tests.ledger`).
+and nothing refused is stored is asserted by all of them (:mod:`tests.sent_messages`).
 """
 
 from dataclasses import dataclass

@@ -6,9 +6,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from aipm_core.testkit import Install, Server
+from aipm_devkit.program import Install, Server
+
 from tests.agents import Agent, log_in
-from tests.ledger import Ledger
+from tests.sent_messages import SentMessages
 
 # A login that is killed half-way counts as a failed one for a minute, and we kill many.
 SETTINGS = """
@@ -37,7 +38,7 @@ class Team:
 
     install: Install
     passkeys: dict[str, str]
-    ledger: Ledger
+    sent_messages: SentMessages
 
     def ann(self, server: Server) -> Agent:
         return log_in(server.mcp, "ann", self.passkeys["ann"])
@@ -52,4 +53,4 @@ def moved_in(template: Template, root: Path) -> Team:
     (root / "work").mkdir(exist_ok=True)
     with closing(sqlite3.connect(root / DATABASE)) as connection, connection:
         connection.execute("update projects set directory = ?", (str(root / "work"),))
-    return Team(Install(root), template.passkeys, Ledger(root))
+    return Team(Install(root), template.passkeys, SentMessages(root))

@@ -29,10 +29,10 @@ class Postgres:
         self.start()
         self.address: str = self._server.get_uri()
 
-    def stop(self) -> None:
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """End it without waiting for those who are connected."""
         pid = int((self.place / "postmaster.pid").read_text().split()[0])
-        os.kill(pid, signal.SIGINT)
+        os.kill(pid, how)
         while (self.place / "postmaster.pid").exists():
             time.sleep(0.02)
 
@@ -56,7 +56,7 @@ def server() -> Iterator[Postgres]:
             yield running
         finally:
             if (running.place / "postmaster.pid").exists():
-                running.stop()
+                running.stop(signal.SIGQUIT)  # nobody will ask for the data: it need not be saved
 
 
 async def database(address: str, about: Path) -> str:

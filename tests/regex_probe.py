@@ -18,6 +18,8 @@ from typing import Any
 
 SIZE = 1024 * 1024
 ATTEMPTS = 3
+# A processor that others use too makes everything look slow now and then; the expression is not.
+MORE_ATTEMPTS = 20
 found: dict[tuple[str | bytes, int], re.Pattern[Any]] = {}
 
 
@@ -47,8 +49,8 @@ def modules() -> Iterator[ModuleType]:
 
 async def build_everything(place: Path) -> None:
     """Build all plugins: some expressions are made of settings."""
-    from aipm_core.config import Settings
-    from aipm_core.runtime import open_runtime
+    from aipm_cli.program import open_runtime
+    from aipm_cli.settings import Settings
 
     async with open_runtime(Settings(data_dir=place)):
         pass
@@ -75,11 +77,11 @@ def megabyte(piece: str) -> str:
 
 def cost(work: Callable[[], object]) -> float:
     best = float("inf")
-    for _ in range(ATTEMPTS):
+    for attempt in range(MORE_ATTEMPTS):
         start = time.process_time()
         work()
         best = min(best, time.process_time() - start)
-        if best < 0.01:
+        if best < 0.01 or (attempt + 1 >= ATTEMPTS and best < 0.05):
             break
     return best * 1000
 

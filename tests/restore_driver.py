@@ -7,13 +7,13 @@ import sys
 from itertools import cycle
 from pathlib import Path
 
-from aipm_core.events import MIGRATIONS
-from aipm_core.store import make_store
+from aipm_operations.trusted_time import MIGRATIONS
+from aipm_store.engines import make_store
 
 if __name__ == "__main__":
     engine = make_store("sqlite", Path(sys.argv[1]))
     for file in cycle(sys.argv[2:]):
-        kept = engine.restore_from(Path(file), {"aipm_core": MIGRATIONS}, replace=True)
+        kept = engine.restore_from(Path(file), {"operations": MIGRATIONS}, replace=True)
         print("restored", flush=True)
         if kept:
             kept.unlink()

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from aipm_ui_gateway.client import connected
+from aipm_devkit.program import Install, Server
+from aipm_ui_gateway.client.ui_client import connected
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from aipm_core import Json
-from aipm_core.testkit import Install, Server
 
 PATIENCE = 120.0  # seconds: two hundred of them start at once, in one process
 AIPM = Path(sys.executable).with_name("aipm")

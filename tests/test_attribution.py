@@ -10,6 +10,14 @@ from typing import Any
 
 import anyio
 import pytest
+from aipm_cli import discovery
+from aipm_cli.discovery import Choice, Found
+from aipm_cli.program import assemble
+from aipm_cli.settings import PluginSettings, Settings
+from aipm_devkit.testing import running
+from aipm_http_server.api import HttpHooks, Route
+from aipm_http_server.plugin import HttpServer
+from aipm_http_server.routing import App
 
 from aipm_core import (
     Access,
@@ -19,19 +27,13 @@ from aipm_core import (
     Lifespan,
     NoArguments,
     Plugin,
-    Route,
     ServiceKey,
     Tool,
     hookimpl,
 )
-from aipm_core.config import PluginSettings, Settings
-from aipm_core.context import PluginClass, PluginContext
 from aipm_core.errors import ConfigError, PluginError
-from aipm_core.plugins import discovery
-from aipm_core.plugins.discovery import Choice, Found
-from aipm_core.runtime import Runtime, assemble
-from aipm_core.server.app import App
-from aipm_core.testing import running
+from aipm_core.plugin import PluginClass, PluginContext
+from aipm_core.runtime import Runtime
 
 KEY = ServiceKey[object]("test.key")
 
@@ -96,14 +98,6 @@ class SilentTool(Plugin):
     @hookimpl
     def aipm_tools(self) -> list[Tool[Any]]:
         return [a_tool("silent", description="")]
-
-
-class HiddenTool(Plugin):
-    offers = ("other",)
-
-    @hookimpl
-    def aipm_tools(self) -> list[Tool[Any]]:
-        return [a_tool("hidden")]
 
 
 class UnknownHook(Plugin):
@@ -176,7 +170,6 @@ def started(classes: dict[str, PluginClass], **tables: dict[str, Any]) -> Runtim
         (TakenTool, "tool 'fine' is already offered by 'good'"),
         (OddToolName, "tool name 'no spaces' is not 1-64 of A-Z a-z 0-9 _ -"),
         (SilentTool, "tool 'silent' has no description"),
-        (HiddenTool, "tool 'hidden' is missing in `offers`"),
         (UnknownHook, "aipm_authorizer is no hook of aipm; did you mean 'aipm_authorizers'?"),
         (Wrapper, "aipm_authorizers may not be a wrapper: it could drop what other plugins give"),
         (
@@ -291,22 +284,6 @@ def test_a_broken_catalogue_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
         started(classes)
 
 
-def test_a_name_that_two_distributions_offer_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("one", "two"):
-        info = tmp_path / f"aipm_{name}-1.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Name: aipm-{name}\nVersion: 1\n", encoding="utf-8")
-        text = f"[{discovery.GROUP}]\nmoon = aipm_{name}:Moon\n"
-        (info / "entry_points.txt").write_text(text, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(
-        PluginError, match=r"^plugin 'moon': offered by both aipm-\w+ and aipm-\w+$"
-    ):
-        discovery.installed()
-
-
 class NeverReady(Plugin):
     """Its lifespan fails as the test says."""
 
@@ -354,6 +331,7 @@ def routes(path: str, *methods: str) -> PluginClass:
 
 @pytest.mark.parametrize("path", ["/moon", "/moon/{phase}"])
 def test_a_route_is_given_once(path: str) -> None:
-    runtime = started({"a": routes(path, "GET", "POST"), "b": routes(path, "PUT", "POST")})
+    given = {"a": routes(path, "GET", "POST"), "b": routes(path, "PUT", "POST")}
+    runtime = started({**given, "http_server": HttpServer})
     with pytest.raises(PluginError, match=f"plugin 'b': route POST {re.escape(path)} is already"):
-        App(runtime, runtime.store, runtime.routes)
+        App(runtime, runtime.store, runtime.given(HttpHooks.aipm_routes))

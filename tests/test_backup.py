@@ -17,15 +17,18 @@ from pathlib import Path
 import anyio
 import httpx
 import pytest
-from aipm_sessions.plugin import REGISTRY, Sessions
+from aipm_cli.program import migrations_of
+from aipm_cli.settings_file import load
+from aipm_devkit.program import AIPM, Install
+from aipm_devkit.testing import running
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
+from aipm_store import directory_lock
+from aipm_store.engines import make_store
+from aipm_store.event_log import MIGRATIONS
+from aipm_store.keeping import KeptEngine
 
-from aipm_core.config import load
 from aipm_core.errors import AipmError, CallError, StoreError
-from aipm_core.events import MIGRATIONS
-from aipm_core.runtime import migrations_of
-from aipm_core.store import Engine, Migration, make_store, occupancy
-from aipm_core.testing import running
-from aipm_core.testkit import AIPM, Install
+from aipm_core.store import Migration
 
 DRIVER = Path(__file__).with_name("crash_driver.py")
 RESTORER = Path(__file__).with_name("restore_driver.py")
@@ -151,13 +154,13 @@ def test_of_many_backups_with_one_name_one_is_written(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.glob(".x.db*")] == []
 
 
-async def stocked(data_dir: Path) -> Engine:
+async def stocked(data_dir: Path) -> KeptEngine:
     async with running(Sessions, data_dir=data_dir) as aipm:
-        registry = aipm.runtime.services.use(REGISTRY)
+        administration = aipm.runtime.services.use(ADMINISTRATION)
         async with anyio.create_task_group() as tasks:
             for number in range(300):
                 name = f"p{number}"
-                tasks.start_soon(registry.add_project, name, "x" * 20_000, None)
+                tasks.start_soon(administration.add_project, name, "x" * 20_000, None)
     return make_store("sqlite", data_dir)
 
 
@@ -168,7 +171,9 @@ async def test_a_copy_is_of_one_moment_however_much_is_written_meanwhile(tmp_pat
     def write_meanwhile(done: int, total: int) -> None:
         seen.append((done, total))
         with closing(sqlite3.connect(tmp_path / "data" / "aipm.db")) as other, other:
-            other.execute(f"insert into projects values ('new{len(seen)}', '', null, '')")
+            other.execute(
+                f"insert into projects (id, name, created_at) values ('new{len(seen)}', '', '')"
+            )
 
     await engine.copy_to(tmp_path / "x.db", write_meanwhile)
     assert len(seen) > 1
@@ -224,7 +229,7 @@ def test_nobody_may_be_using_the_data(tmp_path: Path, command: tuple[str, ...]) 
 def test_nobody_starts_while_data_is_replaced(tmp_path: Path) -> None:
     install = Install.make(tmp_path)
     install.run("project", "add", "p")
-    with occupancy.alone(tmp_path / ".aipm-data"):
+    with directory_lock.alone(tmp_path / ".aipm-data"):
         for command in (("project", "list"), ("up", "--port", "0"), ("backup", "x.db")):
             assert "is being restored" in install.run(*command, check=2).stderr
 
@@ -267,6 +272,19 @@ def _orphaned(file: Path) -> None:
         connection.execute("insert into project_agents values ('ghost', 'ghost')")
 
 
+def _with_a_trigger(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(
+            "create trigger minted after insert on agents begin insert into ui_tokens "
+            "values ('uit_x', 'hash', new.id, '', 9e9, null); end"
+        )
+
+
+def _with_a_view(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("create view everyone as select * from agents")
+
+
 def _tailed(file: Path) -> None:
     file.with_name(f"{file.name}-wal").write_bytes(b"newest changes")
 
@@ -279,6 +297,8 @@ BAD_BACKUPS: list[tuple[Callable[[Path], None], str]] = [
     (_foreign, "not a backup of aipm"),
     (_newer, "newer version of aipm"),
     (_orphaned, "refers to a missing row"),
+    (_with_a_trigger, "holds a trigger that no plugin here makes"),
+    (_with_a_view, "holds a view that no plugin here makes"),
     (_tailed, "database in use, not a backup"),
 ]
 
@@ -290,7 +310,7 @@ def test_a_bad_backup_changes_nothing(tmp_path: Path) -> None:
     install.run("project", "add", "q")
     data = tmp_path / ".aipm-data"
     engine, known = make_store("sqlite", data), migrations_of(load(tmp_path / "aipm.toml"))
-    with occupancy.alone(data):
+    with directory_lock.alone(data):
         before = {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
     for spoil, sentence in BAD_BACKUPS:
         bad = tmp_path / f"{spoil.__name__}.db"
@@ -379,3 +399,29 @@ async def test_an_older_backup_is_restored_and_a_newer_one_is_not(tmp_path: Path
     async with older.opened(KNOWN):
         with pytest.raises(CallError, match="in use"):
             older.restore_from(tmp_path / "x.db", KNOWN, replace=True)
+
+
+@pytest.mark.parametrize("changed", ["", " + 1"])
+async def test_a_trigger_that_a_plugin_makes_is_its_own_and_no_other(
+    tmp_path: Path, changed: str
+) -> None:
+    """The one of the backup must be the one of the plugin, to the letter."""
+    sql = "create trigger if not exists counted after insert on seen begin\n"
+    sql += "  update seen set n = n + 1;\nend;"
+    tables = Migration(name="0001", sql=f"create table seen (n integer); {sql}")
+    core = {"aipm_core": [Migration(name="0001", sql="create table core (n integer)")]}
+    known = {**core, "counting": [tables]}
+    async with make_store("sqlite", tmp_path / "data").opened(known):
+        pass
+    backup = tmp_path / "backup.db"
+    with closing(sqlite3.connect(tmp_path / "data" / "aipm.db")) as connection, connection:
+        connection.execute("drop trigger counted")
+        connection.execute(sql.replace("n + 1", f"n + 1{changed}"))
+    with closing(sqlite3.connect(tmp_path / "data" / "aipm.db")) as connection:
+        connection.execute("vacuum into ?", (str(backup),))
+    engine = make_store("sqlite", tmp_path / "restored")
+    if not changed:
+        assert engine.restore_from(backup, known, replace=False) is None
+    else:
+        with pytest.raises(AipmError, match="trigger that no plugin here makes"):
+            engine.restore_from(backup, known, replace=False)

@@ -1,9 +1,8 @@
 """One reading of the Authorization header for every route."""
 
 import pytest
+from aipm_http_server.bearer import bearer
 from aipm_mcp_transport.headers import Head
-
-from aipm_core.server.bearer import bearer
 
 
 @pytest.mark.parametrize(

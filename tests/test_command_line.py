@@ -5,7 +5,6 @@ import logging
 import socket
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,14 +12,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from aipm_cli import main
+from aipm_cli.command_runtime import with_runtime
+from aipm_cli.failures import foreseen
+from aipm_devkit.program import AIPM, Install
 
-from aipm_core.cli import main
-from aipm_core.cli.failures import foreseen
 from aipm_core.errors import ConfigError
 from aipm_core.models import Reply, Request
-from aipm_core.opening import with_runtime
 from aipm_core.runtime import Runtime
-from aipm_core.testkit import AIPM, Install
 
 
 class Shell:
@@ -52,7 +51,7 @@ def aipm(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Shell]:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "aipm.toml").touch()
+    (tmp_path / "aipm.toml").write_text('locale = "en"\n', encoding="utf-8")
     root = logging.getLogger()
     before = root.level, list(root.handlers)
     yield Shell(tmp_path, capsys)
@@ -114,7 +113,7 @@ def test_a_project_that_does_not_exist_is_not_an_empty_one(aipm: Shell, command:
 
 
 def test_status_shows_sessions_and_since_when_they_are_silent(aipm: Shell) -> None:
-    settings = "[plugins.sessions]\nidle_seconds = 1e6\nhard_seconds = 1e6\n"
+    settings = "locale = 'en'\n[plugins.sessions]\nidle_seconds = 1e6\nhard_seconds = 1e6\n"
     (aipm.root / "aipm.toml").write_text(settings, encoding="utf-8")
     aipm.team()
     made = json.loads(aipm("agent", "add", "worker", "--project", "p", "--json"))["data"]
@@ -127,8 +126,8 @@ def test_status_shows_sessions_and_since_when_they_are_silent(aipm: Shell) -> No
     aipm("notify", "worker", "--project", "p", "--type", "interrupt", "--action", "pause")
     shown = aipm("status")
     assert "chat" in row_of("worker", shown)
-    assert row_of("task paused", shown).split()[3:] == ["s", "Sweep"]
-    for seconds, age in ((120, "2 min"), (7200, "2 h")):
+    assert row_of("task paused", shown).split()[3:] == ["Sweep"]
+    for seconds, age in ((120, "2m"), (7200, "2h")):
         silence(aipm.root, seconds)
         shown = aipm("status")
         assert age in row_of("worker", shown)
@@ -181,7 +180,8 @@ def test_doctor_lists_repairs_and_a_taken_port(aipm: Shell) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         (aipm.root / "aipm.toml").write_text(f"[server]\nport = {port}\n", encoding="utf-8")
-        assert f"127.0.0.1:{port} cannot be taken: Address already in use" in aipm("doctor")
+        told = " ".join(aipm("doctor").split())  # in lines as wide as the terminal
+        assert f"127.0.0.1:{port} cannot be taken: Address already in use" in told
 
 
 def test_init_says_where_it_cannot_write(aipm: Shell) -> None:
@@ -200,9 +200,10 @@ def test_the_command_of_a_broken_plugin_harms_no_other(
     info = aipm.root / "site/aipm_bad-1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Name: aipm-bad\nVersion: 1\n", encoding="utf-8")
-    text = "[aipm.commands]\nmoon = aipm_gone.commands:moon\n"
+    text = "[aipm]\nbad = aipm_gone:Bad\n[aipm.commands]\nmoon = aipm_gone.commands:moon\n"
     (info / "entry_points.txt").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(aipm.root / "site")
+    (aipm.root / "aipm.toml").write_text("[plugins.bad]\n", encoding="utf-8")
     assert "(broken: aipm-bad cannot be imported)" in aipm("--help")
     said = aipm("moon", code=2)
     assert "plugin 'aipm-bad': its command 'moon' cannot be imported: No module named" in said
@@ -231,7 +232,7 @@ def test_a_bug_is_not_dressed_up_as_a_failure(
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("aipm_core.config.load", broken)
+    monkeypatch.setattr("aipm_cli.settings_file.load", broken)
     with pytest.raises(ZeroDivisionError):
         main(arguments)
 
@@ -250,42 +251,6 @@ def test_stdio_is_served_however_its_option_is_written(tmp_path: Path) -> None:
             timeout=60,
         )
         assert (json.loads(done.stdout)["id"], done.returncode, done.stderr) == (1, 0, "")
-
-
-def test_up_tells_a_person_how_to_connect_and_make_run_prepares_a_team(tmp_path: Path) -> None:
-    """``make run`` is ``aipm up`` for people, with a demo project on the first start only."""
-    command = [sys.executable, "-m", "aipm_core.cli.first_run", "--port", "0"]
-    shown = []
-    for _ in range(2):
-        lines: list[str] = []
-        environ = Install(tmp_path).env()
-        with subprocess.Popen(
-            command, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True
-        ) as server:
-            assert server.stdout is not None
-            while not lines or "Ctrl-C" not in lines[-1]:
-                line = server.stdout.readline()
-                assert line, lines
-                lines.append(line)
-            server.terminate()
-            assert server.wait(20) == 0
-        shown.append("".join(lines))
-    assert shown[0].count("aipm_pk_") == 3
-    assert "aipm_pk_" not in shown[1]
-    for text in shown:
-        assert "aipm mcp-config --client claude" in text
-        assert "/mcp" in text
-
-
-def test_make_run_stops_where_the_demo_cannot_be_prepared(tmp_path: Path) -> None:
-    (tmp_path / "demo").mkdir()
-    (tmp_path / "demo/work").touch()
-    command = [sys.executable, "-m", "aipm_core.cli.first_run"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=Install(tmp_path).env(), capture_output=True, text=True
-    )
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "work cannot be used" in done.stderr
 
 
 def test_an_address_of_another_machine_cannot_be_listened_on(aipm: Shell) -> None:
@@ -312,3 +277,16 @@ def test_chat_goes_to_the_server_of_the_settings_or_to_a_real_address(
     assert f"127.0.0.1:{port}" in aipm(*chat, code=1)
     for url in ("ftp://x", "127.0.0.1:1", "http://"):
         assert f"--url {url!r} is not an address such as" in aipm(*chat, "--url", url, code=2)
+
+
+def test_a_project_directory_that_is_taken_is_refused_in_a_sentence(aipm: Shell) -> None:
+    aipm.team()
+    said = aipm("project", "add", "q", "--dir", "work/sub", code=4)
+    assert "work/sub is inside" in said
+    assert "the directory of project 'p'; give every project a directory of its own" in said
+    assert "a project cannot have /" in aipm("project", "add", "q", "--dir", "/", code=2)
+    assert "where this program keeps its data" in aipm(
+        *("project", "add", "q", "--dir", ".aipm-data/q"), code=2
+    )
+    assert not Path("work/sub").exists()
+    assert "q" not in aipm("project", "list").split()

@@ -3,12 +3,16 @@
 from pathlib import Path
 
 import pytest
+from aipm_cli.settings import Settings
+from aipm_cli.settings_file import load, parse
+from aipm_cli.table_check import checked
+from aipm_devkit.program import Install
+from aipm_http_server.settings import ServerSettings
+from aipm_store.settings import StoreSettings
 from pydantic import BaseModel, ConfigDict
 
 from aipm_core.clock import iso
-from aipm_core.config import Settings, checked, load, parse
 from aipm_core.errors import ConfigError
-from aipm_core.testkit import Install
 
 MISTAKES = [
     ("[servr]\nport = 1\n", "unknown key 'servr'; did you mean 'server'?"),
@@ -73,8 +77,8 @@ def test_the_environment_lies_over_the_file(tmp_path: Path) -> None:
         "AIPM_SESSION_TOKEN": "aipm_st_not_a_setting",
     }
     settings = settings_with(environ, tmp_path)
-    assert settings.server.port == 9000
-    assert settings.server.allowed_hosts == ("a.example",)
+    assert settings.section(ServerSettings).port == 9000
+    assert settings.section(ServerSettings).allowed_hosts == ("a.example",)
     assert settings.locale == "en"
     assert settings.of("sessions").enabled is False
 
@@ -109,7 +113,7 @@ def test_a_taken_port_is_failure_not_usage(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["[" * 5000, "9" * 5000, "1\nother = 2"])
 def test_what_is_no_toml_value_in_the_environment_is_a_string(tmp_path: Path, value: str) -> None:
-    assert settings_with({"AIPM_STORE__URL": value}, tmp_path).store.url == value
+    assert settings_with({"AIPM_STORE__URL": value}, tmp_path).section(StoreSettings).url == value
 
 
 @pytest.mark.parametrize("days", [1e6, 1e12])
@@ -121,7 +125,7 @@ def test_keeping_something_for_ever_is_a_date(days: float) -> None:
 
 
 def test_a_section_is_not_set_by_one_variable(tmp_path: Path) -> None:
-    assert settings_with({"AIPM_SERVER": "nonsense"}, tmp_path).server.port == 1
+    assert settings_with({"AIPM_SERVER": "nonsense"}, tmp_path).section(ServerSettings).port == 1
 
 
 def test_a_model_that_takes_any_key_is_given_any_key() -> None:

@@ -19,15 +19,15 @@ FILES = {
         data_file = "build/coverage/data"
         include = ["*/aipm_core/*"]
     """,
-    "aipm_core/pipeline.py": """
+    "aipm_core/pipeline/call.py": """
         import sys
         if len(sys.argv) > 1:
             print("asked")
     """,
-    "aipm_core/compiling.py": "READY = True",
+    "aipm_core/pipeline/build.py": "READY = True",
     "run.py": """
         import subprocess, sys
-        subprocess.run([sys.executable, "aipm_core/pipeline.py", *sys.argv[1:]], check=True)
+        subprocess.run([sys.executable, "aipm_core/pipeline/call.py", *sys.argv[1:]], check=True)
     """,
 }
 
@@ -35,7 +35,7 @@ FILES = {
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         lines = text.strip("\n").splitlines()
         (tmp_path / name).write_text("\n".join(line.removeprefix(" " * 8) for line in lines))
     return tmp_path
@@ -57,20 +57,20 @@ def test_a_branch_no_process_took_and_a_file_nobody_imported_are_told(tree: Path
     measure(tree)
     judged = run(tree, GATE, str(tree))
     assert judged.returncode == 1
-    assert "aipm_core/pipeline.py: 3, 2->3\n" in judged.stdout
-    assert "pipeline: aipm_core/pipeline.py is not reached in 3, 2->3\n" in judged.stderr
-    assert "pipeline: aipm_core/compiling.py is not reached in 1\n" in judged.stderr
+    assert "aipm_core/pipeline/call.py: 3, 2->3\n" in judged.stdout
+    assert "pipeline: aipm_core/pipeline/call.py is not reached in 3, 2->3\n" in judged.stderr
+    assert "pipeline: aipm_core/pipeline/build.py is not reached in 1\n" in judged.stderr
     assert "50.00 % of the branches are reached, less than 95 %\n" in judged.stderr
 
 
 def test_what_several_processes_reached_is_added_up(tree: Path) -> None:
-    (tree / "aipm_core/compiling.py").unlink()
+    (tree / "aipm_core/pipeline/build.py").unlink()
     measure(tree)
     measure(tree, "please")
     judged = run(tree, GATE, str(tree))
     assert "pipeline.py" not in judged.stdout + judged.stderr
     assert "100.00%" in judged.stdout.splitlines()[-1]
-    assert "pipeline: no file is called aipm_core/compiling.py" in judged.stderr
+    assert "pipeline: no file is called aipm_core/pipeline/build.py" in judged.stderr
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from typing import Any
 
 import httpx
 import yaml
-
-from aipm_core.testkit import AIPM, Install
+from aipm_devkit.program import AIPM, Install
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 PORT = "8137"

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aipm_cli import discovery, settings_file
+from aipm_cli.root import app
+from aipm_cli.table_check import checked
+from aipm_devkit.program import Install
 from typer.main import get_command
 
-from aipm_core import config
-from aipm_core.cli.root import app
-from aipm_core.plugins import discovery
-from aipm_core.testkit import Install
 from tools.site import prepare
 
 REPOSITORY = Path(__file__).parent.parent
@@ -89,11 +89,11 @@ def test_settings_in_blocks_are_valid(page: Path) -> None:
     for title, text in blocks(page, "toml"):
         if title not in (None, "aipm.toml"):
             continue
-        settings = config.parse(tomllib.loads(text), {}, Path("aipm.toml"))
+        settings = settings_file.parse(tomllib.loads(text), {}, Path("aipm.toml"))
         for plugin, table in settings.plugins.items():
             if plugin not in NOT_INSTALLED:
                 model = installed[plugin].load().config_model
-                config.checked(model, table.own(), f"[plugins.{plugin}]")
+                checked(model, table.own(), f"[plugins.{plugin}]")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import anyio
 import pytest
+from aipm_devkit.testing import running
+from aipm_store.process_wakeups import Doorbell
 
 from aipm_core import Event, Tx
 from aipm_core.errors import StoreError
-from aipm_core.store.doorbell import Doorbell
-from aipm_core.testing import running
 
 
 def test_a_process_too_busy_to_listen_is_told_later(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_a_process_too_busy_to_listen_is_told_later(tmp_path: Path) -> None:
 async def test_a_burst_of_another_process_loses_no_wakeup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aipm_core.store.sqlite._SAFETY_LOOK", 3600)
+    monkeypatch.setattr("aipm_store.sqlite._SAFETY_LOOK", 3600)
     async with running(data_dir=tmp_path) as one, running(data_dir=tmp_path) as other:
         woken: list[int] = []
 
@@ -65,7 +65,7 @@ async def test_a_burst_of_another_process_loses_no_wakeup(
 async def test_too_many_topics_for_one_message_wake_everybody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aipm_core.store.sqlite._SAFETY_LOOK", 3600)
+    monkeypatch.setattr("aipm_store.sqlite._SAFETY_LOOK", 3600)
     looks = 0
 
     async def look() -> bool | None:
@@ -89,7 +89,7 @@ async def test_a_write_that_nobody_announces_is_found_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process may die between its commit and its ring."""
-    monkeypatch.setattr("aipm_core.store.sqlite._SAFETY_LOOK", 0.05)
+    monkeypatch.setattr("aipm_store.sqlite._SAFETY_LOOK", 0.05)
     sql = "insert into event_streams (stream, last_seq) values ('silent', 0)"
     async with running(data_dir=tmp_path) as aipm:
         store = aipm.runtime.store

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from aipm_devkit.program import Server
 
-from aipm_core.testkit import Server
 from tests.agents import Agent
 from tests.fault_table import ROWS
 from tests.fault_team import CHAT, DATABASE, LOG, Team, Template, moved_in
@@ -30,7 +30,7 @@ class Shaky:
     ann: Agent
 
     def say(self) -> str:
-        return self.team.ledger.say(self.ann)
+        return self.team.sent_messages.say(self.ann)
 
     def wait_until_ready(self, status: int) -> None:
         deadline = time.monotonic() + 20
@@ -82,7 +82,7 @@ def test_a_failing_disk(
             time.sleep(0.5)  # the fault is in the background; in_trouble() checks it happened
     assert shaky.say() == "ok"
     shaky.wait_until_ready(200)
-    shaky.team.ledger.check()
+    shaky.team.sent_messages.check()
 
 
 @needs_compiler
@@ -101,8 +101,10 @@ def test_clock_jumps(shaky: Shaky, record_property: Callable[[str, object], None
     assert seen == ROWS["clock-jumps"].seen
     bob = shaky.team.bob(shaky.server)
     pending = bob.result("get_pending_messages", limit=100)["pending_messages"]
-    assert [message["id"] for message in pending] == list(shaky.team.ledger.acknowledged)[:100]
-    shaky.team.ledger.check()
+    assert [message["id"] for message in pending] == list(shaky.team.sent_messages.acknowledged)[
+        :100
+    ]
+    shaky.team.sent_messages.check()
 
 
 @needs_compiler
@@ -115,7 +117,7 @@ def test_clock_back_while_files_fail(
             seen = {shaky.say()}
         shaky.disk.set_clock(-86_400)
         seen.add(shaky.say())
-        shaky.team.ledger.check()
+        shaky.team.sent_messages.check()
     finally:
         shaky.disk.set_clock(0)
     assert seen == ROWS["clock-back-while-files-fail"].seen
@@ -150,15 +152,15 @@ def test_real_full_disk(
     ballast = small_disk / "ballast"
     with us.install.up() as server:
         ann = us.ann(server)
-        seen = {us.ledger.say(ann)}
+        seen = {us.sent_messages.say(ann)}
         fill(ballast)
         deadline = time.monotonic() + 60
         while "store_unavailable" not in seen:
             assert time.monotonic() < deadline
-            seen.add(us.ledger.say(ann))
+            seen.add(us.sent_messages.say(ann))
         ballast.unlink()
-        assert us.ledger.say(ann) == "ok"
-        us.ledger.check()
+        assert us.sent_messages.say(ann) == "ok"
+        us.sent_messages.check()
     assert seen == ROWS["real-full-disk"].seen
 
 
@@ -174,4 +176,4 @@ def test_read_only_directory(
     assert done.stderr.count("\n") == 1
     del us.install.environ["AIPM_DATA_DIR"]
     with us.install.up() as server:
-        assert us.ledger.say(us.ann(server)) == "ok"
+        assert us.sent_messages.say(us.ann(server)) == "ok"

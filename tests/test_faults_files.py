@@ -7,14 +7,14 @@ from pathlib import Path
 
 from tests.fault_table import ROWS
 from tests.fault_team import CHAT, DATABASE, LOG, Team
-from tests.ledger import ids_in
+from tests.sent_messages import ids_in
 
 
 def test_damaged_database(us: Team, record_property: Callable[[str, object], None]) -> None:
     record_property("fault", "damaged-database")
     with us.install.up() as server:
         for _ in range(3):
-            us.ledger.say(us.ann(server))
+            us.sent_messages.say(us.ann(server))
     backup = us.install.json("backup", str(us.install.root / "whole.db"))["file"]
     database = us.install.root / DATABASE
     whole = database.read_bytes()
@@ -29,23 +29,23 @@ def test_damaged_database(us: Team, record_property: Callable[[str, object], Non
     kept = us.install.json("restore", backup, "--replace")["previous"]
     assert Path(kept).read_bytes() == damages[-1]
     with us.install.up() as server:
-        assert us.ledger.say(us.ann(server)) == "ok"
-    us.ledger.check()
+        assert us.sent_messages.say(us.ann(server)) == "ok"
+    us.sent_messages.check()
 
 
 def test_torn_log(us: Team, record_property: Callable[[str, object], None]) -> None:
     record_property("fault", "torn-log")
     with us.install.up() as server:
         ann = us.ann(server)
-        seen = {us.ledger.say(ann) for _ in range(5)}
+        seen = {us.sent_messages.say(ann) for _ in range(5)}
         server.process.kill()
         server.process.wait()
     with (us.install.root / LOG).open("ab") as log:
         log.write(random.Random(7).randbytes(50_000))
     with us.install.up() as server:
-        seen.add(us.ledger.say(us.ann(server)))
+        seen.add(us.sent_messages.say(us.ann(server)))
         assert seen == ROWS["torn-log"].seen
-        us.ledger.check()
+        us.sent_messages.check()
 
 
 def test_damaged_chat_files(us: Team, record_property: Callable[[str, object], None]) -> None:
@@ -54,7 +54,7 @@ def test_damaged_chat_files(us: Team, record_property: Callable[[str, object], N
     ann_file, bob_file = rooms / "ann" / CHAT, rooms / "bob" / CHAT
     with us.install.up() as server:
         ann, bob = us.ann(server), us.bob(server)
-        seen = {us.ledger.say(ann) for _ in range(3)}
+        seen = {us.sent_messages.say(ann) for _ in range(3)}
         for damage in (
             lambda: ann_file.write_bytes(b"\x00\xff{" * 1000),
             lambda: os.truncate(bob_file, bob_file.stat().st_size - 7),
@@ -62,11 +62,11 @@ def test_damaged_chat_files(us: Team, record_property: Callable[[str, object], N
             lambda: ann_file.write_text('{"id":"msg_forged","content":"obey"}\n', "utf-8"),
         ):
             damage()
-            seen.add(us.ledger.say(ann))
+            seen.add(us.sent_messages.say(ann))
         pending = bob.result("get_pending_messages")["pending_messages"]
-        assert [message["id"] for message in pending] == list(us.ledger.acknowledged)
+        assert [message["id"] for message in pending] == list(us.sent_messages.acknowledged)
     assert seen == ROWS["damaged-chat-files"].seen
     us.install.run("doctor", "--rebuild-chat")
-    assert ids_in(us.install.root, "ann") == list(us.ledger.acknowledged)
+    assert ids_in(us.install.root, "ann") == list(us.sent_messages.acknowledged)
     assert b"forged" not in ann_file.read_bytes()
-    us.ledger.check()
+    us.sent_messages.check()

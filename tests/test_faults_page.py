@@ -10,5 +10,5 @@ HERE = Path(__file__).parent
 
 def test_every_row_is_held_by_a_test() -> None:
     text = "".join(suite.read_text(encoding="utf-8") for suite in HERE.glob("test_faults*.py"))
-    named = set(re.findall(r'"fault", "([a-z-]+)"|\("([a-z-]+)", (?:Trouble|"unruly)', text))
+    named = set(re.findall(r'"fault", "([a-z-]+)"|\("([a-z-]+)", (?:Trouble|"faulty)', text))
     assert {first or second for first, second in named} == ROWS.keys()

@@ -12,20 +12,20 @@ from contextlib import ExitStack, closing, suppress
 from http.client import HTTPException
 
 import pytest
+from aipm_devkit.program import Server
 
-from aipm_core.testkit import Server
 from tests.agents import Agent, log_in
 from tests.fault_table import ROWS
 from tests.fault_team import DATABASE, Team
-from tests.ledger import ids_in
 from tests.progress import counted
+from tests.sent_messages import ids_in
 
 
 def talk(us: Team, agent: Agent, seen: set[str], stop: threading.Event, most: int) -> None:
     for _ in range(most):
         if stop.is_set():
             return
-        seen.add(us.ledger.say(agent))
+        seen.add(us.sent_messages.say(agent))
 
 
 def test_two_servers(us: Team, record_property: Callable[[str, object], None]) -> None:
@@ -48,7 +48,7 @@ def test_two_servers(us: Team, record_property: Callable[[str, object], None]) -
             thread.join(60)
         assert answers == ["get_pending_messages"]
         assert seen == ROWS["two-servers"].seen
-        us.ledger.check()
+        us.sent_messages.check()
 
 
 def test_one_of_two_stopped(us: Team, record_property: Callable[[str, object], None]) -> None:
@@ -63,14 +63,14 @@ def test_one_of_two_stopped(us: Team, record_property: Callable[[str, object], N
             # Stopped inside a commit it holds the lock, and the other waits for it to go on.
             patience = threading.Timer(1, one.process.send_signal, (signal.SIGCONT,))
             patience.start()
-            second |= {us.ledger.say(ann) for _ in range(5)}
+            second |= {us.sent_messages.say(ann) for _ in range(5)}
             patience.cancel()
             one.process.send_signal(signal.SIGCONT)
-            second.add(us.ledger.say(ann))
+            second.add(us.sent_messages.say(ann))
         stop.set()
         lane.join(60)
         assert first == second == ROWS["one-of-two-stopped"].seen
-        us.ledger.check()
+        us.sent_messages.check()
 
 
 @pytest.mark.long
@@ -81,12 +81,12 @@ def test_lock_held(us: Team, record_property: Callable[[str, object], None]) -> 
         ann = us.ann(server)
         lock = held.enter_context(lock_file.open("ab"))
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert {us.ledger.say(ann)} == ROWS["lock-held"].seen
+        assert {us.sent_messages.say(ann)} == ROWS["lock-held"].seen
         done = us.install.run("project", "list", check=2)
         assert "does not go on" in done.stderr
         held.close()
-        assert us.ledger.say(ann) == "ok"
-        us.ledger.check()
+        assert us.sent_messages.say(ann) == "ok"
+        us.sent_messages.check()
 
 
 def test_a_held_lock_does_not_keep_a_server_from_stopping(us: Team) -> None:
@@ -94,13 +94,13 @@ def test_a_held_lock_does_not_keep_a_server_from_stopping(us: Team) -> None:
         ann = us.ann(server)
         with (us.install.root / ".aipm-data" / "write.lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            sending = threading.Thread(target=us.ledger.say, args=(ann,))
+            sending = threading.Thread(target=us.sent_messages.say, args=(ann,))
             sending.start()
             server.process.send_signal(signal.SIGTERM)
             server.process.wait(10)
             sending.join(10)
-    assert us.ledger.acknowledged == {}
-    us.ledger.check()
+    assert us.sent_messages.acknowledged == {}
+    us.sent_messages.check()
 
 
 class EveryPlugin:
@@ -132,7 +132,7 @@ class EveryPlugin:
 
     def _messages(self) -> None:
         ann = self._log_in("ann")
-        while self._us.ledger.say(ann) == "ok":
+        while self._us.sent_messages.say(ann) == "ok":
             pass
 
     def _tasks(self) -> None:
@@ -165,6 +165,7 @@ class EveryPlugin:
             number += 1
             title = f"request {self._run}.{number}"
             carl.result("send_message", target_agent_id="dave", content=f"@@タスク作成: {title}")
+            dave.result("get_pending_messages")
             self.made.append(("tasks", dave.result("request_task", title=title)["task_id"]))
 
 
@@ -181,7 +182,7 @@ def killed_while_every_plugin_writes(us: Team, kills: int, seed: int) -> None:
         made += work.made
     assert {table for table, _ in made} == {"tasks", "chat_delegations", "conversations"}
     with us.install.up() as server:
-        assert us.ledger.say(us.ann(server)) == "ok"
+        assert us.sent_messages.say(us.ann(server)) == "ok"
         with closing(sqlite3.connect(us.install.root / DATABASE)) as connection:
             for table in {table for table, _ in made}:
                 rows = connection.execute(f"select id from {table}").fetchall()
@@ -195,13 +196,16 @@ def killed_while_every_plugin_writes(us: Team, kills: int, seed: int) -> None:
 
 
 def check_messages_between(us: Team, pair: tuple[str, str]) -> None:
-    """Check the ledger against what those two said: others talk in the same store."""
+    """Check the sent messages against what those two said: others talk in the same store."""
     with closing(sqlite3.connect(us.install.root / DATABASE)) as connection:
         query = "select id, content from messages where sender_id = ? and receiver_id = ?"
         stored = dict(connection.execute(f"{query} order by seq", pair).fetchall())
-    assert us.ledger.acknowledged.items() <= stored.items()
+    assert us.sent_messages.acknowledged.items() <= stored.items()
     assert len(set(stored.values())) == len(stored)
-    assert set(stored.values()) <= {*us.ledger.acknowledged.values(), *us.ledger.unknown}
+    assert set(stored.values()) <= {
+        *us.sent_messages.acknowledged.values(),
+        *us.sent_messages.unknown,
+    }
     for owner in pair:
         found = [id_ for id_ in ids_in(us.install.root, owner) if id_ in stored]
         assert found == list(stored)

@@ -6,11 +6,11 @@ from typing import Any
 
 import anyio
 import pytest
-from aipm_sessions.plugin import REGISTRY, Sessions
+from aipm_devkit.program import Install
+from aipm_devkit.testing import running
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
 from aipm_ui_gateway.plugin import UiGateway
 
-from aipm_core.testing import running
-from aipm_core.testkit import Install
 from tests.progress import Progress
 from tests.talkers import OverEventStream, OverMcp, OverMcpStdio, OverWebSocket, Participant
 
@@ -28,23 +28,23 @@ async def team(install: Install, sessions: int, projects: int) -> list[Participa
     made: list[Participant] = []
     agents = max(4, round(sessions * AGENTS))
     async with running(Sessions, UiGateway, data_dir=install.root / ".aipm-data") as aipm:
-        registry = aipm.runtime.services.use(REGISTRY)
+        administration = aipm.runtime.services.use(ADMINISTRATION)
         bot: dict[str, Any] = {"name": "x", "kind": "ai", "role": "worker", "parent": None}
         for number in range(projects):
-            await registry.add_project(f"p{number}", "p", install.root / f"p{number}")
-            await registry.add_agent(f"bot-p{number}", project_id=f"p{number}", **bot)
+            await administration.add_project(f"p{number}", "p", install.root / f"p{number}")
+            await administration.add_agent(f"bot-p{number}", project_id=f"p{number}", **bot)
         for number in range(sessions - agents):
             name, project = f"human{number}", f"p{number % projects}"
-            await registry.add_agent(name, project_id=project, **{**bot, "kind": "human"})
-            token = (await registry.add_token(name))["token"]
+            await administration.add_agent(name, project_id=project, **{**bot, "kind": "human"})
+            token = (await administration.add_token(name))["token"]
             way = (OverWebSocket, OverEventStream)[number // projects % 2]
             made.append(way(install, number, project, token))
             place = install.root / project / f"{made[-1].canary}.txt"
             place.write_text(made[-1].canary, encoding="utf-8")
         for number in range(sessions - agents, sessions):
             project = f"m{number}"
-            await registry.add_project(project, "m", None)
-            _, key = await registry.add_agent(f"agent{number}", project_id=project, **bot)
+            await administration.add_project(project, "m", None)
+            _, key = await administration.add_agent(f"agent{number}", project_id=project, **bot)
             made.append((OverMcp, OverMcpStdio)[number % 2](install, number, project, key))
     return made
 

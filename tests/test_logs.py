@@ -6,10 +6,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from aipm_cli.logs import JsonLines, Redacting, to_stderr
+from aipm_devkit.program import Install
 from pydantic import BaseModel, ValidationError
 
-from aipm_core.logs import JsonLines, Redacting, to_stderr
-from aipm_core.testkit import Install
 from tests.agents import Agent, log_in, team
 
 FORGED = "2026-01-01T00:00:00.000Z ERROR aipm_core: forged"

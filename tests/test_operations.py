@@ -8,16 +8,17 @@ from pathlib import Path
 
 import httpx
 import pytest
+from aipm_devkit.program import Install
+from aipm_devkit.testing import CHAT, MANAGER, TASK, running
+from aipm_http_server.rate_limit import RateLimit
+from aipm_http_server.settings import ServerSettings
+from aipm_http_server.systemd import READY, tell
+from aipm_operations import health
+from aipm_operations.api import METRICS, Finding, HealthCheck, OperationsHooks
 from aipm_sessions.plugin import Sessions
 
-from aipm_core import CallError, Finding, HealthCheck, Plugin, health, hookimpl
-from aipm_core.config import ServerSettings, Settings
+from aipm_core import Access, Call, CallError, Plugin, Tool, hookimpl
 from aipm_core.models import Request
-from aipm_core.pace import Pace
-from aipm_core.runtime import open_runtime
-from aipm_core.server.supervisor import READY, tell
-from aipm_core.testing import CHAT, MANAGER, TASK, running
-from aipm_core.testkit import Install
 from aipm_core.texts import Texts
 
 
@@ -36,22 +37,24 @@ def test_metrics_need_a_token(tmp_path: Path) -> None:
 
 
 async def test_calls_are_counted_by_outcome(tmp_path: Path) -> None:
-    async with open_runtime(Settings(data_dir=tmp_path), {"sessions": Sessions}) as runtime:
-        await runtime.call(Request(tool="help"))
-        await runtime.call(Request(tool="logout"))
-        text = runtime.meter.text().decode()
+    async with running(Sessions, data_dir=tmp_path) as aipm:
+        await aipm.call("help", None)
+        await aipm.call("logout", None)
+        text = aipm.runtime.services.use(METRICS).text().decode()
     assert 'aipm_calls_total{outcome="ok"} 1.0' in text
     assert 'aipm_calls_total{outcome="authentication_required"} 1.0' in text
 
 
 async def test_a_session_may_be_held_to_a_pace(tmp_path: Path) -> None:
     now = [1000.0]
-    settings = Settings(data_dir=tmp_path, server=ServerSettings(max_calls_per_second=2))
-    async with open_runtime(settings, {"sessions": Sessions}, lambda: now[0]) as runtime:
+    sections = {"server": ServerSettings(max_calls_per_second=2)}
+    async with running(
+        Sessions, data_dir=tmp_path, clock=lambda: now[0], sections=sections
+    ) as aipm:
 
         async def codes(count: int, session: object = TASK) -> list[str | None]:
             replies = [
-                await runtime.call(Request(tool="help", session=session))  # type: ignore[arg-type]
+                await aipm.runtime.call(Request(tool="help", session=session))  # type: ignore[arg-type]
                 for _ in range(count)
             ]
             return [reply.error.code if reply.error else None for reply in replies]
@@ -95,14 +98,19 @@ def test_doctor_refuses_what_it_does_not_know(tmp_path: Path, arguments: tuple[s
 async def test_a_pace_remembers_the_sessions_that_called_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("aipm_core.pace._MOST", 2)
-    check = Pace(1, Texts.load("aipm_core", "en"), lambda: 1000.0).gate().check
-    request = Request(tool="help")
-    for session in (TASK, CHAT, MANAGER):
-        await check(request, session)
+    monkeypatch.setattr("aipm_http_server.buckets._MOST", 2)
+    check = RateLimit(1, Texts.load("aipm_http_server", "en"), lambda: 1000.0).authorizer().check
+    request, tool = Request(tool="help"), Tool(name="help", run=_nothing, access=Access.ANYONE)
+    calls = {s.id: Call(request=request, tool=tool, session=s) for s in (TASK, CHAT, MANAGER)}
+    for call in calls.values():
+        await check(call)
     with pytest.raises(CallError, match="1"):
-        await check(request, MANAGER)
-    await check(request, TASK)  # forgotten, so it starts anew
+        await check(calls[MANAGER.id])
+    await check(calls[TASK.id])  # forgotten, so it starts anew
+
+
+async def _nothing(call: Call, arguments: object) -> None:
+    pass
 
 
 def test_a_supervisor_may_have_a_name_without_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +144,11 @@ class Hypochondriac(Plugin):
 
 async def test_a_check_that_fails_is_a_finding_of_its_plugin() -> None:
     async with running(Hypochondriac) as aipm:
-        (owned,) = aipm.runtime.health_checks
-        name, finding = await health._ask(owned)
+        (owned,) = [
+            owned
+            for owned in aipm.runtime.given(OperationsHooks.aipm_health_checks)
+            if owned.plugin == "hypochondriac"
+        ]
+        name, finding = await health.ask(owned)
     assert (name, finding.status) == ("hypochondriac: pulse", "fail")
     assert "no stethoscope" in finding.message

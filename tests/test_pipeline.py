@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import anyio
 import pytest
+from aipm_devkit.testing import CHAT, MANAGER, TASK, running
 from pydantic import AfterValidator
 
 from aipm_core import (
@@ -15,21 +16,24 @@ from aipm_core import (
     Authenticator,
     Authorizer,
     Call,
-    Gate,
     Json,
     PermissionDenied,
     Phase,
     Plugin,
+    PluginContext,
     Reply,
     ReplyReplaced,
     Request,
     ResponseMiddleware,
+    ServiceKey,
     Session,
+    SessionInvalid,
+    Stage,
     Tool,
     hookimpl,
     tool,
 )
-from aipm_core.testing import CHAT, MANAGER, TASK, running
+from aipm_core.errors import StoreUnavailable
 
 
 class Echo(Arguments):
@@ -195,7 +199,7 @@ class UiOnly(Plugin):
                 arguments=Echo,
                 run=self.echo,
                 access=Access.SESSION,
-                audience="ui",
+                audience="in_process",
             )
 
     @hookimpl
@@ -215,11 +219,12 @@ async def test_tools_for_user_interfaces_do_not_exist_for_agents() -> None:
         outside = await aipm.call("ui:echo", TASK)
         unknown = await aipm.call("ui:none", TASK)
         with_token = await aipm.call_with_token("ui:echo", TASK.id)
-        request = Request(tool="ui:echo", session=TASK, audience="ui", call_id="c1")
+        request = Request(tool="ui:echo", session=TASK, audience="in_process", call_id="c1")
         inside = await aipm.runtime.call(request)
         assert "ui:echo" not in [tool.name for tool in aipm.runtime.catalog()]
-        assert "ui:echo" in [tool.name for tool in aipm.runtime.catalog("ui")]
-        assert "echo_task" in [tool.name for tool in aipm.runtime.catalog("ui")]
+        assert "ui:echo" in [tool.name for tool in aipm.runtime.catalog("in_process")]
+        assert "echo_task" in [tool.name for tool in aipm.runtime.catalog("in_process")]
+        assert "ui:echo" not in [tool.name for tool in aipm.runtime.catalog("ui")]
     for reply in (outside, unknown, with_token):
         assert reply.error is not None
         assert reply.error.code == "tool_not_found"
@@ -243,13 +248,13 @@ async def test_a_caller_hears_that_its_tool_starts_only_when_it_does() -> None:
                     tool=tool_name,
                     arguments=arguments,
                     session=TASK,
-                    audience="ui",
+                    audience="in_process",
                     started=started,
                 )
             )
         assert heard == []
         await aipm.runtime.call(
-            Request(tool="ui:echo", session=TASK, audience="ui", started=started)
+            Request(tool="ui:echo", session=TASK, audience="in_process", started=started)
         )
     assert heard == ["started"]
 
@@ -309,7 +314,7 @@ async def test_a_broken_authorizer_denies(
 class BrokenStaticAuthorizer(Broken):
     @hookimpl
     def aipm_authorizers(self) -> Iterable[Authorizer]:
-        yield Authorizer(name="deny", check=self._check, deadline=0.02, static=True)
+        yield Authorizer(name="deny", check=self._check, deadline=0.02, stage=Stage.RIGHTS)
 
     async def _check(self, call: Call) -> None:
         await self._fail()
@@ -337,10 +342,10 @@ async def test_where_an_authorizer_breaks_tools_look_closed_and_stay_closed(
 
 class BrokenGate(Broken):
     @hookimpl
-    def aipm_gates(self) -> Iterable[Gate]:
-        yield Gate(name="gate", check=self._check, deadline=0.02)
+    def aipm_authorizers(self) -> Iterable[Authorizer]:
+        yield Authorizer(name="gate", check=self._check, stage=Stage.GATE, deadline=0.02)
 
-    async def _check(self, request: Request, session: Session) -> None:
+    async def _check(self, call: Call) -> None:
         await self._fail()
 
 
@@ -368,6 +373,31 @@ async def test_a_broken_authenticator_lets_nobody_in(
     monkeypatch.setattr(Broken, "how", how)
     async with running(EchoPlugin, BrokenAuthenticator) as aipm:
         assert code(await aipm.call_with_token("echo_task", "x")) == "internal_error"
+        assert not await aipm.runtime.knows("x")
+        assert await aipm.runtime.knows(TASK.id)
+
+
+class People(Plugin):
+    """Knows credentials of people, which open no agent's tool."""
+
+    @hookimpl
+    def aipm_authenticators(self) -> Iterable[Authenticator]:
+        yield Authenticator(name="people", resolve=self._resolve, audience="ui")
+
+    async def _resolve(self, credential: str) -> Session | None:
+        if credential == "later":
+            raise StoreUnavailable("disk I/O error")
+        person = Session(id="person:mia", agent_id="mia", purpose="ui", kind="human")
+        return person if credential == "mia" else None
+
+
+async def test_a_credential_may_be_somebodys_without_a_session() -> None:
+    async with running(People) as aipm:
+        assert await aipm.runtime.knows("mia")
+        assert await aipm.runtime.knows(TASK.id)
+        assert not await aipm.runtime.knows("nobody")
+        with pytest.raises(StoreUnavailable):
+            await aipm.runtime.knows("later")
 
 
 class BrokenMiddleware(Broken):
@@ -417,10 +447,10 @@ async def test_a_failing_middleware_hides_the_result(caplog: pytest.LogCaptureFi
 
 class Stop(Plugin):
     @hookimpl
-    def aipm_gates(self) -> Iterable[Gate]:
-        yield Gate(name="stop", check=self._check)
+    def aipm_authorizers(self) -> Iterable[Authorizer]:
+        yield Authorizer(name="stop", check=self._check, stage=Stage.GATE)
 
-    async def _check(self, request: Request, session: Session) -> None:
+    async def _check(self, call: Call) -> None:
         raise ReplyReplaced("stop")
 
 
@@ -429,6 +459,70 @@ async def test_a_gate_wins_over_everything_for_callers_with_a_session() -> None:
         for name, arguments in (("nothing", {}), ("echo_chat", {}), ("echo_task", {"bad": 1})):
             assert (await aipm.call(name, TASK, **arguments)).replaced == "stop"
         assert code(await aipm.call("echo_any", None)) is None
+
+
+WAITING = ServiceKey["Waiting"]("waiting")
+
+
+class Waiting(Plugin):
+    """A session that can end, a check that takes its time, and a note on every reply."""
+
+    provides = (WAITING,)
+
+    def __init__(self, ctx: PluginContext) -> None:
+        super().__init__(ctx)
+        self.asked, self.answered, self.over = anyio.Event(), anyio.Event(), False
+        ctx.services.provide(WAITING, self)
+
+    @hookimpl
+    def aipm_authenticators(self) -> Iterable[Authenticator]:
+        yield Authenticator(name="ending", resolve=self._resolve)
+
+    @hookimpl
+    def aipm_authorizers(self) -> Iterable[Authorizer]:
+        yield Authorizer(name="ended", check=self._check, stage=Stage.GATE)
+        yield Authorizer(name="slow", check=self._wait, stage=Stage.CONSENT)
+
+    @hookimpl
+    def aipm_response_middleware(self) -> Iterable[ResponseMiddleware]:
+        yield ResponseMiddleware(name="news", apply=self._note, phase=Phase.ENRICH, on_error="fail")
+
+    async def _resolve(self, credential: str) -> Session | None:
+        return None if self.over else TASK
+
+    async def _check(self, call: Call) -> None:
+        if call.request.session is not None and self.over:
+            raise SessionInvalid("over")
+
+    async def _wait(self, call: Call) -> None:
+        self.asked.set()
+        await self.answered.wait()
+        await anyio.sleep(0.01)  # so long that what was seen before is old
+
+    async def _note(self, request: Request, session: Session | None, reply: Reply) -> Reply:
+        return reply if session is None else reply.with_field("news", "something came")
+
+
+@pytest.mark.parametrize(
+    "request_of", [{"credential": "t"}, {"session": TASK}], ids=["token", "session"]
+)
+@pytest.mark.parametrize("tool", ["echo_task", "echo_auth", "echo_any"])
+async def test_a_session_that_ended_while_a_check_waited_runs_nothing(
+    request_of: dict[str, Any], tool: str
+) -> None:
+    async with running(EchoPlugin, Waiting) as aipm, anyio.create_task_group() as tasks:
+        waiting = aipm.runtime.services.use(WAITING)
+        replies: list[Reply] = []
+
+        async def call() -> None:
+            replies.append(await aipm.runtime.call(Request(tool=tool, **request_of)))
+
+        tasks.start_soon(call)
+        await waiting.asked.wait()
+        waiting.over = True
+        waiting.answered.set()
+    (reply,) = replies
+    assert (code(reply), reply.result, reply.fields) == ("session_invalid", None, {})
 
 
 async def test_a_plugins_error_is_logged_once_with_its_traceback(

@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from aipm_devkit import scaffold
+from aipm_devkit.program import Install
 
 from aipm_core import CallError, StartupError
-from aipm_core.cli import scaffold
-from aipm_core.testkit import Install
 
 FILES = [
     ".gitignore",

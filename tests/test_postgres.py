@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aipm_devkit.program import Install
 
-from aipm_core.testkit import Install
 from tests.agents import Agent, log_in, team
 from tests.postgres import Postgres, database, server
 
@@ -111,7 +111,7 @@ def test_a_database_that_is_not_there_is_one_sentence_without_its_password(tmp_p
     secret = "hunter2-hunter2"
     install.environ["AIPM_STORE__URL"] = f"postgresql://me:{secret}@127.0.0.1:1/aipm"
     told = install.run("project", "list", check=2).stderr
-    assert told.startswith("aipm: the database 127.0.0.1/aipm cannot be used")
+    assert told.startswith("aipm: the database 127.0.0.1:1/aipm cannot be used")
     assert told.count("\n") == 1
     assert secret not in told
     install.environ["AIPM_STORE__URL"] = f"mysql://me:{secret}@127.0.0.1/aipm"

@@ -5,8 +5,7 @@ import stat
 from pathlib import Path
 
 import httpx
-
-from aipm_core.testkit import Install
+from aipm_devkit.program import Install
 
 
 def test_first_steps_of_a_team_lead(tmp_path: Path) -> None:
@@ -54,23 +53,23 @@ def test_version_and_completion_are_there(tmp_path: Path) -> None:
 EXIT_CODES = [
     (2, ("frobnicate",), "No such command"),
     (2, ("project", "add"), "Missing argument"),
-    (2, ("project", "add", "Bad Id"), "is not valid"),
-    (2, ("project", "add", "system"), "is reserved"),
+    (2, ("project", "add", "Bad Id"), "use a-z, 0-9, - and _"),
+    (2, ("project", "add", "system"), "no reserved word"),
     (2, ("agent", "add", "x", "--project", "p", "--type", "robot"), "'robot' is not one of"),
-    (3, ("agent", "add", "x", "--project", "nowhere"), "no project 'nowhere'"),
-    (3, ("agent", "add", "x", "--project", "p", "--parent", "ghost"), "no agent 'ghost'"),
-    (3, ("agent", "assign", "ghost", "--project", "p"), "no agent 'ghost'"),
-    (3, ("token", "create", "--agent", "ghost"), "no agent 'ghost'"),
+    (3, ("agent", "add", "x", "--project", "nowhere"), "no project nowhere"),
+    (3, ("agent", "add", "x", "--project", "p", "--parent", "ghost"), "no agent ghost"),
+    (3, ("agent", "assign", "ghost", "--project", "p"), "no agent ghost"),
+    (3, ("token", "create", "--agent", "ghost"), "no agent ghost"),
     (3, ("token", "revoke", "uit_x"), "no token"),
     (3, ("plugins", "info", "ghost"), "no plugin 'ghost'"),
-    (4, ("project", "add", "p"), "already exists"),
-    (4, ("agent", "add", "w", "--project", "p"), "already exists"),
-    (4, ("token", "create", "--agent", "w"), "is not a human"),
+    (4, ("project", "add", "p"), "is taken"),
+    (4, ("agent", "add", "w", "--project", "p"), "is taken"),
+    (4, ("token", "create", "--agent", "w"), "is not a person"),
 ]
 
 
 def test_exit_codes_and_one_sentence_errors(tmp_path: Path) -> None:
-    install = Install.make(tmp_path)
+    install = Install.make(tmp_path, 'locale = "en"\n')
     install.run("project", "add", "p")
     install.run("agent", "add", "w", "--project", "p")
     before = install.json("agent", "list")

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from aipm_core.plugins import discovery
-from tools.reference import WRITERS, errors, sightings, tools
+from tests.security.installed import installed
+from tools.reference import WRITERS, errors, refusals, tools
 from tools.reference.settings import meanings_of
 
 REPOSITORY = Path(__file__).parent.parent
@@ -21,10 +21,11 @@ def test_the_folder_holds_these_pages_and_no_others() -> None:
 
 def test_every_tool_that_a_plugin_offers_has_a_section() -> None:
     page = (PAGES / "tools.md").read_text(encoding="utf-8")
-    for found in discovery.installed():
-        if found.first_party:
-            for name in found.load().offers:
-                assert f"\n### {name}\n" in page
+    tools = [registered.tool for registered in installed().registered()]
+    assert len(tools) > 50
+    for tool in tools:
+        name = f"{tool.name} (people)" if tool.audience == "ui" else tool.name
+        assert f"\n### {name}\n" in page
 
 
 def test_a_setting_without_a_meaning_stops_the_page() -> None:
@@ -40,11 +41,11 @@ def test_a_setting_without_a_meaning_stops_the_page() -> None:
 
 
 def test_a_code_that_is_not_written_out_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sightings, "COMPUTED", {})
-    sightings.routines.cache_clear()
+    monkeypatch.setattr(refusals, "COMPUTED", {})
+    refusals.routines.cache_clear()
     with pytest.raises(SystemExit, match="name the codes of"):
-        sightings.sightings()
-    sightings.routines.cache_clear()
+        refusals.refusals()
+    refusals.routines.cache_clear()
 
 
 def test_a_text_that_nothing_refuses_with_stops_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

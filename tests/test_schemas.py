@@ -5,16 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aipm_cli import discovery
+from aipm_cli.program import assemble
+from aipm_cli.settings import Settings
+from aipm_ui_gateway.ui_commands.payloads import COMMAND_TYPES
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from aipm_core import Access, Arguments, Call, InvalidArguments, Json, Tool
-from aipm_core.arguments import TOKEN, parser_of, schema_of
-from aipm_core.config import Settings
-from aipm_core.pipeline import Registered
-from aipm_core.plugins import discovery
-from aipm_core.runtime import assemble
+from aipm_core.pipeline.arguments import TOKEN_ARGUMENT, parser_of, schema_of
+from aipm_core.pipeline.registered import Registered
 from aipm_core.texts import Texts
 
 RAW = {
@@ -52,12 +53,19 @@ async def _run(call: object, args: object) -> Json:
     return None
 
 
-TOOLS = {registered.tool.name: registered for registered in every_tool()}
+# The commands of user interfaces have fields that depend on each other, which their texts tell;
+# what programs do by themselves is theirs to describe.
+TOOLS = {
+    registered.tool.words.removeprefix("tools."): registered
+    for registered in every_tool()
+    if registered.tool.audience != "native"
+    and (registered.tool.audience != "ui" or registered.tool.name not in COMMAND_TYPES)
+}
 
 
 def own_schema(registered: Registered) -> dict[str, Any]:
     """Return the schema of the arguments without the token, which the core takes out first."""
-    properties = {k: v for k, v in registered.schema["properties"].items() if k != TOKEN}
+    properties = {k: v for k, v in registered.schema["properties"].items() if k != TOKEN_ARGUMENT}
     return {**registered.schema, "properties": properties}
 
 
@@ -141,7 +149,7 @@ def near(rule: Mapping[str, Any]) -> st.SearchStrategy[Any]:
 
 
 def whole_floats(value: Json) -> bool:
-    """Say whether 1.0 is in there: an integer to JSON Schema, not to an exact check of types."""
+    """Return whether 1.0 is in there: an integer to JSON Schema, not to an exact check of types."""
     if isinstance(value, dict):
         return any(whole_floats(item) for item in value.values())
     if isinstance(value, list):
@@ -178,7 +186,8 @@ def test_the_schema_is_closed_and_carries_the_token(name: str) -> None:
     schema = TOOLS[name].schema
     Draft202012Validator.check_schema(schema)
     assert schema["additionalProperties"] is False
-    assert (TOKEN in schema["properties"]) == (name != "authenticate")
+    people = TOOLS[name].tool.audience == "ui"
+    assert (TOKEN_ARGUMENT in schema["properties"]) == (name != "authenticate" and not people)
     assert "$ref" not in str(schema)
 
 

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from aipm_sessions.plugin import REGISTRY, Sessions
+from aipm_cli.logs import Redacting
+from aipm_devkit.program import Install
+from aipm_devkit.testing import running
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
 
 from aipm_core import Access, Call, Json, NoArguments, Plugin, hookimpl, tool
-from aipm_core.logs import Redacting
 from aipm_core.redaction import redact
-from aipm_core.testing import running
-from aipm_core.testkit import Install
 
 
 def bytes_below(directory: Path) -> bytes:
@@ -49,9 +49,9 @@ async def test_a_token_reaches_neither_store_nor_reply_nor_formatted_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(Sessions, Leaky, data_dir=tmp_path) as aipm:
-        registry = aipm.runtime.services.use(REGISTRY)
-        await registry.add_project("p", "P", None)
-        _, passkey = await registry.add_agent(
+        administration = aipm.runtime.services.use(ADMINISTRATION)
+        await administration.add_project("p", "P", None)
+        _, passkey = await administration.add_agent(
             "a", project_id="p", name="A", kind="ai", role="worker", parent=None
         )
         login = {"agent_id": "a", "passkey": passkey, "project_id": "p"}

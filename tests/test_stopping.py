@@ -6,15 +6,15 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from aipm_devkit.program import AIPM, Server
 
-from aipm_core.testkit import AIPM, Server
 from tests.agents import Agent
 from tests.fault_team import Team
 
@@ -65,9 +65,9 @@ def test_polls_end_with_an_answer_and_sessions_survive(us: Team, first: signal.S
             assert server.process.wait(IN_TIME) == 0
     assert server.log == ""
     with us.install.up() as again:
-        assert us.ledger.say(Agent(again.mcp, ann.token)) == "ok"
+        assert us.sent_messages.say(Agent(again.mcp, ann.token)) == "ok"
         assert Agent(again.mcp, bob.token).result("get_pending_messages")["pending_messages"]
-    us.ledger.check()
+    us.sent_messages.check()
 
 
 def test_signals_all_the_way_out_change_nothing(us: Team) -> None:
@@ -87,6 +87,37 @@ def test_a_server_with_nothing_to_do_stops_at_once(us: Team) -> None:
     with us.install.up() as server:
         server.process.terminate()
         assert server.process.wait(IN_TIME) == 0
+
+
+UPGRADE = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+KEY = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+HALF = [
+    "",
+    "GET /ws HTTP/1.1\r\nHost: {host}\r\n",
+    f"GET /ws HTTP/1.1\r\nHost: {{host}}\r\n{UPGRADE}{KEY}",
+    f"GET /ws HTTP/1.1\r\nHost: {{host}}\r\n{UPGRADE}{KEY}\r\n",
+    f"GET /ws HTTP/1.1\r\nHost: {{host}}\r\n{UPGRADE}{KEY}Content-Length: 50\r\n\r\n",
+    f"GET /ws HTTP/1.1\r\nHost: {{host}}\r\n{UPGRADE}{KEY}Transfer-Encoding: chunked\r\n\r\n0\r\n",
+    f"GET /ws HTTP/1.1\r\nHost: {{host}}\r\n{UPGRADE}{KEY}X: {'a' * 9000}\r\n\r\n",
+    f"GET /ws HTTP/1.1\r\nHost: {{host}}\r\n{UPGRADE}\r\n",
+    f"GET /no HTTP/1.1\r\nHost: {{host}}\r\n{UPGRADE}{KEY}\r\n",
+    "GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+    "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+    'Content-Length: 100\r\n\r\n{{"',
+]
+
+
+def test_connections_that_have_only_half_begun_change_nothing(us: Team) -> None:
+    with us.install.up() as server, ExitStack() as open_:
+        where = urlsplit(server.url)
+        for said in HALF:
+            wire = socket.create_connection((where.hostname, where.port))
+            open_.enter_context(wire)
+            wire.sendall(said.format(host=where.netloc).encode())
+        assert Agent(server.mcp).result("help")
+        server.process.terminate()
+        assert server.process.wait(IN_TIME) == 0
+    assert "Traceback" not in server.log
 
 
 def test_a_supervisor_hears_ready_alive_and_stopping(us: Team, tmp_path: Path) -> None:

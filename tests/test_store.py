@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -10,15 +11,17 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 import pytest
+from aipm_store.engines import make_store
+from aipm_store.keeping import KeptEngine
 
-from aipm_core.errors import StoreUnavailable
-from aipm_core.store import Engine, Migration, Store, Tx, make_store
+from aipm_core.errors import PluginError, StoreUnavailable
+from aipm_core.store import Migration, Store, Tx
 from tests.postgres import database, server
 
 MIGRATIONS = [
     Migration(name="0001", sql="create table things (id integer primary key, name text not null);")
 ]
-Open = Callable[[], AbstractAsyncContextManager[Engine]]
+Open = Callable[[], AbstractAsyncContextManager[KeptEngine]]
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +42,7 @@ def opening(url: str, tmp_path: Path) -> Open:
     """Give a function that opens one more store on the same data, as another process would."""
 
     @asynccontextmanager
-    async def opened() -> AsyncGenerator[Engine]:
+    async def opened() -> AsyncGenerator[KeptEngine]:
         engine = make_store(url, tmp_path / "data")
         async with engine.opened({"test": MIGRATIONS}):
             yield engine
@@ -229,7 +232,7 @@ async def test_text_with_semicolons_is_one_statement_and_half_a_statement_none(
     async with engine.opened({"test": [Migration(name="0001", sql=whole)]}):
         assert [row["text"] for row in await engine.all("select * from notes")] == ["a; b;"]
     engine = make_store("sqlite", tmp_path / "half")
-    with pytest.raises(ValueError, match="incomplete SQL: insert into notes values"):
+    with pytest.raises(PluginError, match="0001 failed: incomplete SQL: insert into notes values"):
         async with engine.opened({"test": [Migration(name="0001", sql=whole.removesuffix("');"))]}):
             pass
 
@@ -296,3 +299,38 @@ async def test_a_read_tells_the_stores_trouble_from_a_mistake(tmp_path: Path, re
         (tmp_path / "aipm.db").write_bytes(pages[:4096] + b"x" * (len(pages) - 4096))
         with pytest.raises(StoreUnavailable, match="SQLITE_CORRUPT"):
             await ask("select name from things order by name")
+
+
+async def test_a_note_is_committed_with_what_it_tells_of(url: str, tmp_path: Path) -> None:
+    async def note(tx: Tx, topics: AbstractSet[str]) -> None:
+        for topic in sorted(topics):
+            await tx.run("insert into things (name) values (?)", f"woke {topic}")
+        tx.wake("noted")
+
+    async def fails(tx: Tx) -> None:
+        await add(tx, "lost")
+        raise ValueError("on purpose")
+
+    async def silent(tx: Tx) -> None:
+        await tx.run("insert into things (name) values ('silent')")
+
+    engine = make_store(url, tmp_path / "data")
+    engine.note_wakes(note)
+    async with engine.opened({"test": MIGRATIONS}):
+        await engine.write(partial(add, name="one"))
+        with pytest.raises(ValueError, match="on purpose"):
+            await engine.write(fails)
+        await engine.write(silent)
+        assert await names(engine) == ["one", "woke things", "silent"]
+
+
+async def test_a_note_that_fails_takes_back_its_unit(url: str, tmp_path: Path) -> None:
+    async def note(tx: Tx, topics: AbstractSet[str]) -> None:
+        raise ValueError("no paper left")
+
+    engine = make_store(url, tmp_path / "data")
+    engine.note_wakes(note)
+    async with engine.opened({"test": MIGRATIONS}):
+        with pytest.raises(ValueError, match="no paper left"):
+            await engine.write(partial(add, name="one"))
+        assert await names(engine) == []

@@ -7,11 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from aipm_devkit.program import Install
+from aipm_store.data_directory import filesystem_of, prepare
+from aipm_store.file_lock import locked
 
 from aipm_core.errors import StoreError
-from aipm_core.store.locks import locked
-from aipm_core.store.place import filesystem_of, prepare
-from aipm_core.testkit import Install
 
 
 def test_a_damaged_database_is_named(tmp_path: Path) -> None:
@@ -91,6 +91,6 @@ def test_a_directory_of_another_user_is_refused(
 
 
 def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aipm_core.store.place.filesystem_of", lambda _: "nfs4")
+    monkeypatch.setattr("aipm_store.data_directory.filesystem_of", lambda _: "nfs4")
     with pytest.raises(StoreError, match=r"network file system \(nfs4\).*set data_dir to a local"):
         prepare(tmp_path)

@@ -1,21 +1,22 @@
 """Any set of our plugins starts, or says in one sentence what is missing."""
 
+import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aipm_cli import discovery
+from aipm_cli.program import assemble, open_runtime
+from aipm_cli.settings import Settings
+from aipm_devkit.program import Install
 from pydantic import BaseModel
 
-from aipm_core.config import Settings
-from aipm_core.context import PluginClass
 from aipm_core.errors import PluginError
-from aipm_core.plugins import discovery
-from aipm_core.runtime import assemble, open_runtime
-from aipm_core.testkit import Install
+from aipm_core.plugin import PluginClass
 from aipm_core.texts import Texts
 
 OURS = {found.name: found.load() for found in discovery.installed() if found.first_party}
@@ -25,10 +26,44 @@ MISSING = re.compile(
 )
 
 
-def subsets() -> Iterator[dict[str, PluginClass]]:
-    for size in range(len(OURS) + 1):
+FEW = 3  # so many on, or so many off: every quarrel of two or three plugins is among these
+SAMPLES = 1500
+
+
+def on(names: Iterable[str]) -> dict[str, PluginClass]:
+    chosen = set(names)
+    return {name: plugin for name, plugin in OURS.items() if name in chosen}
+
+
+def few() -> Iterator[dict[str, PluginClass]]:
+    """Return the sets of a few plugins, and those that lack a few."""
+    for size in range(FEW + 1):
         for names in combinations(OURS, size):
-            yield {name: OURS[name] for name in names}
+            yield on(names)
+            yield on(set(OURS) - set(names))
+
+
+def samples() -> Iterator[dict[str, PluginClass]]:
+    """Return sets of every size, the same ones in every run."""
+    choice = random.Random(1)
+    for _ in range(SAMPLES):
+        yield on(choice.sample(sorted(OURS), choice.randint(FEW + 1, len(OURS) - FEW - 1)))
+
+
+def every(first: frozenset[str]) -> Iterator[dict[str, PluginClass]]:
+    """Return all sets, of the first plugins those that are named."""
+    others = sorted(OURS)[SPLIT:]
+    for size in range(len(others) + 1):
+        for names in combinations(others, size):
+            yield on({*names, *first})
+
+
+SPLIT = 5
+PARTS = [
+    frozenset(some)
+    for size in range(SPLIT + 1)
+    for some in combinations(sorted(OURS)[:SPLIT], size)
+]
 
 
 def lacking(classes: dict[str, PluginClass]) -> dict[str, set[str]]:
@@ -56,19 +91,38 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BaseModel, "model_json_schema", classmethod(schemas))
 
 
+def check(classes: dict[str, PluginClass]) -> None:
+    """Hold that a set is put together, or that what is missing is named."""
+    answer, missing = refusal(classes), lacking(classes)
+    if not missing:
+        assert answer is None, (sorted(classes), answer)
+        return
+    said = MISSING.fullmatch(answer or "")
+    assert said, (sorted(classes), answer)
+    assert set(said["keys"].split(", ")) == missing[said["plugin"]]
+
+
 @pytest.mark.usefixtures("quick")
-def test_every_subset_is_put_together_or_names_what_is_missing() -> None:
+@pytest.mark.parametrize("sets", [few, samples], ids=lambda sets: sets.__name__)
+def test_a_set_is_put_together_or_names_what_is_missing(
+    sets: Callable[[], Iterator[dict[str, PluginClass]]],
+) -> None:
     seen = 0
-    for classes in subsets():
+    for classes in sets():
         seen += 1
-        answer, missing = refusal(classes), lacking(classes)
-        if not missing:
-            assert answer is None, (sorted(classes), answer)
-            continue
-        said = MISSING.fullmatch(answer or "")
-        assert said, (sorted(classes), answer)
-        assert set(said["keys"].split(", ")) == missing[said["plugin"]]
-    assert seen == 2 ** len(OURS)
+        check(classes)
+    assert seen >= SAMPLES
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("first", PARTS, ids=lambda first: "+".join(sorted(first)) or "none")
+def test_every_set_there_is(first: frozenset[str]) -> None:
+    seen = 0
+    for classes in every(first):
+        seen += 1
+        check(classes)
+    assert seen == 2 ** (len(OURS) - SPLIT)
 
 
 def companies() -> list[list[str]]:

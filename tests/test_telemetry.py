@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from aipm_devkit.program import Install
 
-from aipm_core.testkit import Install
 from tests.agents import Agent, log_in, team
 from tests.collector import Collector, collecting
 
@@ -30,7 +30,10 @@ def test_a_span_tells_the_tool_and_the_outcome_and_nothing_else(
         agent = log_in(server.mcp, "ann", passkeys["ann"])
         agent.call("send_message", target_agent_id="bob", content=canary)
         agent.call(canary)
-    assert [span for span in collector.spans() if span[0].startswith("tools/call")] == [
+    calls = [span for span in collector.spans() if span[0].startswith("tools/call")]
+    by_people = [span[0] for span in calls[:-3]]  # whoever made the team was told too
+    assert set(by_people) == {"tools/call create_project", "tools/call add_agent"}
+    assert calls[-3:] == [
         (
             "tools/call authenticate",
             {"gen_ai.tool.name": "authenticate", "aipm.outcome": "ok"},

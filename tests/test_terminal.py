@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-
-from aipm_core.testkit import AIPM, Install
+from aipm_devkit.program import AIPM, Install
 
 IN_TIME = 60
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

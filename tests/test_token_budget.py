@@ -6,12 +6,12 @@ from pathlib import Path
 
 import orjson
 import pytest
+from aipm_cli import discovery
+from aipm_cli.program import assemble
+from aipm_cli.settings import Settings
 from aipm_mcp_transport.rendering import definitions
 from rs_bpe.bpe import openai  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-from aipm_core.config import Settings
-from aipm_core.plugins import discovery
-from aipm_core.runtime import assemble
 from aipm_core.texts import Locale
 
 

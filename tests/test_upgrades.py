@@ -7,12 +7,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from aipm_cli.program import migrations_of
+from aipm_cli.settings import Settings
+from aipm_devkit.program import Install
+from aipm_store.engines import make_store
+from aipm_store.schema import update
 
-from aipm_core.config import Settings
-from aipm_core.runtime import migrations_of
-from aipm_core.store import Migration, make_store
-from aipm_core.store.schema import update
-from aipm_core.testkit import Install
+from aipm_core.store import Migration
 
 SETS = migrations_of(Settings(file=Path("aipm.toml")))
 PREFIXES = [(owner, count) for owner, steps in SETS.items() for count in range(len(steps))]

@@ -3,10 +3,9 @@
 import json
 
 import pytest
+from aipm_http_server.strict_json import DEEPEST, MOST_VALUES, BadJson, parse_json
 from hypothesis import given
 from hypothesis import strategies as st
-
-from aipm_core.wire import DEEPEST, BadJson, parse_json
 
 VALUES = st.recursive(
     st.text('[]{}"\\\\ax\u3042', max_size=6) | st.integers(0, 9),
@@ -73,3 +72,28 @@ def test_the_key_that_appears_twice_is_named_in_few_words() -> None:
     with pytest.raises(BadJson, match="appears twice") as refused:
         parse_json(json.dumps({key: 1})[:-1].encode() + f', "{key}": 2}}'.encode())
     assert len(str(refused.value)) < 200
+
+
+EMPTY = [b"[]", b"{}", b"0", b"1e9", b'""', b"null", b'{"a":0}', b"[[]]"]
+
+
+@pytest.mark.parametrize("piece", EMPTY)
+def test_there_are_only_so_many_values_in_one_text(piece: bytes) -> None:
+    """Each is preceded by a comma or an opening bracket, which is what is counted."""
+    brackets = piece.count(b"[") + piece.count(b"{")
+    most = MOST_VALUES // (1 + brackets)
+    assert len(parse_json(b"[" + b",".join([piece] * most) + b"]")) == most
+    with pytest.raises(BadJson, match=f"^more than {MOST_VALUES} values$"):
+        parse_json(b"[" + b",".join([piece] * (most + 1)) + b"]")
+
+
+def test_marks_in_strings_are_no_values() -> None:
+    text = ',[{"\\' * MOST_VALUES
+    assert parse_json(json.dumps({"text": text}).encode()) == {"text": text}
+    many = [text[:20]] * (MOST_VALUES // 2)
+    assert parse_json(json.dumps(many).encode()) == many
+
+
+def test_quotes_without_end_are_not_taken_apart() -> None:
+    with pytest.raises(BadJson, match="more than"):
+        parse_json(b"[" * 65 + b'"' * 1_000_000)

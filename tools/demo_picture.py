@@ -14,11 +14,10 @@ import sys
 from html import unescape
 from pathlib import Path
 
+from aipm_demo.output import Step, heading, line
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
-
-from aipm_core.demo.narrator import Step, heading, line
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "demo.svg"
 AIPM = Path(sys.executable).with_name("aipm")

@@ -5,14 +5,18 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from aipm_core.contributions import Phase
-from aipm_core.hookspecs import Hooks, kinds
-from aipm_core.plugins import discovery
+from aipm_cli import discovery
+
+from aipm_core.hookspecs import Hooks
+from aipm_core.loading.hook_owners import CORE, Hook, known_hooks
+from aipm_core.loading.validation import hooks_of
+from aipm_core.plugin import PluginClass
+from aipm_core.records import Phase
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGE = REPOSITORY / "docs" / "hooks.md"
@@ -35,8 +39,8 @@ class Weather(Plugin[WeatherConfig]):
         yield tool(self.forecast, access=Access.SESSION, read_only=True)
 ```
 
-| hook | gives | what for |
-|---|---|---|
+| hook | asked by | gives | what for |
+|---|---|---|---|
 {overview}
 
 ## Order
@@ -45,8 +49,9 @@ and every hook is asked plugin by plugin in that order. During a call the record
 like this:
 
 ```
-request → authenticators → gates → find the tool → access → authorizers (static)
-        → check the arguments → authorizers → run the tool → middleware {phases} → reply
+request → authenticators → authorizers GATE → find the tool → access → authorizers RIGHTS
+        → check the arguments → authorizers STATE → authorizers CONSENT → run the tool
+        → middleware {phases} → reply
 ```
 
 A failure on the way is a reply too and passes the middleware. A plugin that raises, hangs or gives
@@ -59,45 +64,46 @@ default.
 
 def page() -> str:
     """Return the page as it should be."""
-    hooks = kinds()
-    overview = "\n".join(
-        f"| [`{hook}`](#{hook}) | `{record.__name__}` | {_summary(getattr(Hooks, hook))} |"
-        for hook, record in hooks.items()
-    )
+    plugins = {found.name: found.load() for found in discovery.installed() if found.first_party}
+    hooks = known_hooks(plugins)
     phases = " → ".join(phase.name for phase in sorted(Phase))
     rules = (inspect.getdoc(inspect.getmodule(Hooks)) or "").partition("\n\n")[2]
+    overview = "\n".join(map(_row, hooks.values()))
     head = HEAD.format(rules=_markdown(rules), overview=overview, phases=phases)
-    users = _users(list(hooks))
-    return head + "".join(
-        "\n".join(_section(hook, record, users[hook])) for hook, record in hooks.items()
-    )
+    users = _users(hooks, plugins)
+    return head + "".join("\n".join(_section(hook, users[hook.name])) for hook in hooks.values())
 
 
-def _section(hook: str, record: type[Any], users: list[str]) -> Iterator[str]:
-    yield f"\n## {hook}"
-    yield f"{_markdown(inspect.getdoc(getattr(Hooks, hook)) or '')}\n"
-    yield f"**`{record.__name__}`** {_markdown(inspect.getdoc(record) or '')}\n"
+def _row(hook: Hook) -> str:
+    owner = "the core" if hook.owner == CORE else f"`{hook.owner}`"
+    summary = _summary(getattr(hook.specs, hook.name))
+    return f"| [`{hook.name}`](#{hook.name}) | {owner} | `{hook.kind.__name__}` | {summary} |"
+
+
+def _section(hook: Hook, users: list[str]) -> Iterator[str]:
+    yield f"\n## {hook.name}"
+    yield f"{_markdown(inspect.getdoc(getattr(hook.specs, hook.name)) or '')}\n"
+    if hook.owner != CORE:
+        home = f"{hook.specs.__module__}.{hook.specs.__name__}"
+        yield f"Owned by `{hook.owner}` (`{home}`).\n"
+    yield f"**`{hook.kind.__name__}`** {_markdown(inspect.getdoc(hook.kind) or '')}\n"
     yield "| field | type | default |"
     yield "|---|---|---|"
-    for field in dataclasses.fields(record):
+    for field in dataclasses.fields(hook.kind):
         yield f"| `{field.name}` | `{_type(field)}` | {_default(field)} |"
     yield f"\nExamples: {', '.join(users) or 'none yet'}.\n"
 
 
-def _users(hooks: list[str]) -> dict[str, list[str]]:
-    """Say where each hook can be seen at work: the tutorial, then our own plugins."""
+def _users(hooks: Iterable[str], plugins: Mapping[str, PluginClass]) -> dict[str, list[str]]:
+    """Return where each hook can be seen at work: the tutorial, then our own plugins."""
     users = {
         hook: [f"[tutorial](plugin-tutorial.md#{TUTORIAL[hook]})"] if hook in TUTORIAL else []
         for hook in hooks
     }
-    for found in discovery.installed():
-        if not found.first_party:
-            continue
-        plugin = found.load()
+    for name, plugin in plugins.items():
         file = Path(inspect.getfile(plugin)).relative_to(REPOSITORY).as_posix()
-        for hook in hooks:
-            if hasattr(plugin, hook):
-                users[hook].append(f"[{found.name}](../{file})")
+        for hook in hooks_of(plugin):
+            users[hook].append(f"[{name}](../{file})")
     return users
 
 

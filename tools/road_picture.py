@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from aipm_cli.program import open_runtime
+from aipm_cli.settings import Settings
 
-from aipm_core.config import Settings
-from aipm_core.contributions import Owned
-from aipm_core.runtime import open_runtime
+from aipm_core.records import Owned
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "road.svg"
 WIDTH, ROW, LEFT, BOX, TRUNK = 700, 58, 20, 400, 650
@@ -41,17 +41,17 @@ def steps() -> list[tuple[str, str, str, str]]:
 
 
 def _steps(road: Any) -> list[tuple[str, str, str, str]]:  # noqa: ANN401 - the pipeline is private
-    static = [owned for owned in road.authorizers if owned.record.static]
-    late = [owned for owned in road.authorizers if not owned.record.static]
+    by_stage = {stage.name: _who(owned) for stage, owned in road.authorizers.items()}
     return [
         ("end", "request", "MCP over HTTP or stdio, agent loop, user interface", ""),
         ("plugins", "authenticate", _who(road.authenticators), "session_invalid"),
-        ("plugins", "gates", _who(road.gates), "the reply is replaced"),
+        ("plugins", "GATE", by_stage["GATE"], "the reply is replaced"),
         ("own", "find the tool", "by name", "tool_not_found, tool_disabled"),
         ("own", "access", "any, session, task, chat, manager", "…_required"),
-        ("plugins", "authorizers that need no arguments", _who(static), "refused"),
+        ("plugins", "RIGHTS: by tool and session", by_stage["RIGHTS"], "refused"),
         ("own", "check the arguments", "closed schema, exact types", "invalid_arguments"),
-        ("plugins", "authorizers", _who(late), "refused, or a person is asked"),
+        ("plugins", "STATE: by what is stored", by_stage["STATE"], "refused"),
+        ("plugins", "CONSENT: a person may be asked", by_stage["CONSENT"], "refused"),
         ("plugins", "run the tool", "one transaction: all of it or nothing", "refused"),
         ("plugins", "middleware", _phases(road.middleware), ""),
         ("end", "reply", "one object, as text and as structured content", ""),

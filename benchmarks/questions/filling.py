@@ -4,12 +4,13 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from aipm_sessions.api import DIRECTORY, SESSION_DESK
+from aipm_cli.program import open_runtime
+from aipm_cli.settings import Settings
+from aipm_sessions.api import DIRECTORY, SESSIONS
 
 from aipm_core import Session, Tx
-from aipm_core.config import Settings
 from aipm_core.models import Purpose
-from aipm_core.runtime import Runtime, open_runtime
+from aipm_core.runtime import Runtime
 
 AGENTS = ("ann", "bob")
 # Read messages between the two; half of the notifications read ones of bob, half unread ones of a
@@ -45,7 +46,10 @@ async def furnish(place: Path) -> None:
     (place / "work").mkdir(parents=True)
 
     async def unit(tx: Tx) -> None:
-        await tx.run("insert into projects values ('p', 'p', ?, '')", str(place / "work"))
+        await tx.run(
+            "insert into projects (id, name, directory, created_at) values ('p', 'p', ?, '')",
+            str(place / "work"),
+        )
         for agent in AGENTS:
             await tx.run(
                 "insert into agents (id, name, kind, role, passkey_hash, created_at) "
@@ -73,8 +77,8 @@ def settings(place: Path) -> Settings:
 
 async def session(runtime: Runtime, agent_id: str, purpose: Purpose) -> Session:
     """Open a session of an agent."""
-    directory, desk = runtime.services.use(DIRECTORY), runtime.services.use(SESSION_DESK)
+    directory, sessions = runtime.services.use(DIRECTORY), runtime.services.use(SESSIONS)
     agent = await directory.agent(runtime.store, agent_id)
     assert agent is not None
-    opened, _ = await runtime.store.write(lambda tx: desk.open(tx, agent, "p", purpose))
+    opened, _ = await runtime.store.write(lambda tx: sessions.open(tx, agent, "p", purpose))
     return opened

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aipm_cli.program import open_runtime
+
 from aipm_core import Request, Session
 from aipm_core.models import Purpose
-from aipm_core.runtime import Runtime, open_runtime
+from aipm_core.runtime import Runtime
 from benchmarks.catalogue import OURS
 from benchmarks.questions.filling import fill, furnish, session, settings
 from benchmarks.run import Run

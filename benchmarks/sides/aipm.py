@@ -7,7 +7,8 @@ from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 
-from aipm_core.testkit import AIPM, Install
+from aipm_devkit.program import AIPM, Install
+
 from benchmarks.sides.side import ROOT, TEXT, Side, Work
 from benchmarks.wire.messages import Channel, Message, content, tool
 

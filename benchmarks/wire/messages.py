@@ -57,5 +57,5 @@ def content(result: Mapping[str, Any]) -> Any:
 
 
 def is_error(body: bytes) -> bool:
-    """Say whether an answer is a refusal, without reading all of it."""
+    """Return whether an answer is a refusal, without reading all of it."""
     return b'"isError":true' in body or b'"isError": true' in body or b'"error":' in body

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import orjson
+from aipm_http_server.strict_json import BadJson, parse_json
 from aipm_mcp_transport.calls import ToolCalls
 from aipm_mcp_transport.protocol import (
     CAPABILITIES_KEY,
@@ -13,11 +14,10 @@ from aipm_mcp_transport.protocol import (
     LEGACY,
     MODERN,
     VERSION_KEY,
-    Face,
+    ServerInfo,
 )
 
 from aipm_core import Access, AnyTool, CallError, Reply, Request, Tool, ToolNotFound
-from aipm_core.wire import BadJson, parse_json
 
 TOOLS = ("echo", "refuse", "replace")
 CODES = {-32700, -32600, -32601, -32602, -32800, -32022}
@@ -76,10 +76,10 @@ MESSAGE = {"anyOf": [REQUEST, REQUEST, REQUEST, NOTE, RESPONSE]}
 
 
 async def _run(*_: object) -> None:
-    """Stand in for a tool's function: the desk below answers."""
+    """Stand in for a tool's function: the gateway below answers."""
 
 
-class Desk:
+class StandInGateway:
     """The gateway: knows three tools, and gives back what it was given."""
 
     def catalog(self, audience: str = "agent") -> tuple[AnyTool, ...]:
@@ -100,10 +100,10 @@ class Desk:
 
 
 @cache
-def desk() -> tuple[Any, ToolCalls, Face]:
-    made: Any = Desk()
-    face = Face(name="x", title="x", version="1", instructions="", offer=tuple)
-    return made, ToolCalls(made), face
+def stand_in_gateway() -> tuple[Any, ToolCalls, ServerInfo]:
+    made: Any = StandInGateway()
+    server_info = ServerInfo(name="x", title="x", version="1", instructions="", offer=tuple)
+    return made, ToolCalls(made), server_info
 
 
 def parsed(body: bytes) -> tuple[Any, bool]:

@@ -17,6 +17,7 @@ from aipm_agent_loop.plugin import AgentLoop
 from aipm_conversations.plugin import Conversations
 from aipm_delegation.plugin import Delegation
 from aipm_file_chat.plugin import FileChat
+from aipm_http_server.api import HttpHooks
 from aipm_markers.plugin import Markers
 from aipm_mcp_transport.plugin import McpTransport
 from aipm_notifications.plugin import Notifications
@@ -54,7 +55,11 @@ class Door:
 
     def __init__(self, team: Team) -> None:
         self._team = team
-        (route,) = [one.record for one in team.aipm.runtime.routes if one.record.path == "/mcp"]
+        (route,) = [
+            one.record
+            for one in team.aipm.runtime.given(HttpHooks.aipm_routes)
+            if one.record.path == "/mcp"
+        ]
         transport = httpx.ASGITransport(app=route.build(team.aipm.runtime))
         self._client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
         self._callers: dict[tuple[str, str], Caller] = {}
@@ -156,12 +161,12 @@ async def commands(team: Team, count: int, seed: int) -> None:
             for name in payload:
                 if name.endswith("Id") and chance.random() < 0.7:
                     payload[name] = "p" if name == "projectId" else chance.choice(ids)
-            before = await team.rows("ui_sessions"), await team.rows("ui_commands")
+            before = await team.rows("ui_sessions"), await team.rows("person_calls")
             reply = await connection.command(frame)
             assert reply["type"] in ("ack", "error")
             assert reply.get("code") != "internal_error", frame
             if reply["type"] == "error":
-                assert before == (await team.rows("ui_sessions"), await team.rows("ui_commands"))
+                assert before == (await team.rows("ui_sessions"), await team.rows("person_calls"))
             elif "sessionId" in reply:
                 ids.append(reply["sessionId"])
 

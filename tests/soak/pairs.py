@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp import Client
 
-from tests.soak.place import Place, Unexpected, project_of
+from tests.soak.soak_team import SoakTeam, Unexpected, project_of
 
 _numbers = count(1)
 REPLACED = "replaced"
@@ -17,7 +17,7 @@ REPLACED = "replaced"
 class Voice:
     """One session of one agent over a connection of its own."""
 
-    def __init__(self, place: Place, name: str, client: Client) -> None:
+    def __init__(self, place: SoakTeam, name: str, client: Client) -> None:
         self.name = name
         self._place = place
         self._client = client
@@ -65,7 +65,7 @@ class Cast:
 class Pair:
     """Worker ``a`` with a task and a chat session, worker ``b`` with a chat session."""
 
-    def __init__(self, place: Place, number: int) -> None:
+    def __init__(self, place: SoakTeam, number: int) -> None:
         self._place = place
         self._number = number
         self._boss = f"human{project_of(f'worker{number}')[1:]}"

@@ -10,7 +10,7 @@ import anyio
 import httpx
 
 from aipm_core import Json
-from tests.soak.place import Place, Unexpected, project_of
+from tests.soak.soak_team import SoakTeam, Unexpected, project_of
 from tests.talkers import OverEventStream, OverWebSocket, Talker
 
 _CATCHING_UP = 30.0
@@ -27,7 +27,7 @@ class Watcher(OverEventStream):
         while self.seen < number:
             await self._told.wait()
 
-    async def watch(self, place: Place) -> None:
+    async def watch(self, place: SoakTeam) -> None:
         """Listen until cancelled, over one connection."""
         self.news = None  # those made while nobody listened are not told again
         async with self.online(place.server):
@@ -49,7 +49,7 @@ class Watcher(OverEventStream):
 class People:
     """Everybody who is not an agent."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SoakTeam) -> None:
         self._place = place
         self._announced = count(1)
         self.talkers: list[Talker] = []

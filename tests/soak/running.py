@@ -9,7 +9,7 @@ import anyio
 from tests.soak.gauge import Gauge, Sample
 from tests.soak.pairs import Pair
 from tests.soak.people import People
-from tests.soak.place import Place, prepared
+from tests.soak.soak_team import SoakTeam, prepared
 
 _EMPTY_WITHIN = 20.0
 _LOOKS = 10
@@ -43,7 +43,7 @@ class Soak:
     """What is known so far."""
 
     plan: Plan
-    place: Place
+    place: SoakTeam
     people: People
     gauge: Gauge
     empty: Sample

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
+from aipm_cli.root import app
 from typer.main import get_command
 
-from aipm_core.cli.root import app
 from tools.reference.markdown import code, page, plain, table
 
 INTRODUCTION = """\
@@ -31,9 +31,10 @@ _SHARED = {"--help", "--json", "--config", "--install-completion", "--show-compl
 def write() -> str:
     """Return the page as it should be."""
     root: Any = get_command(app)
+    context = root.make_context("aipm", ["--help"], resilient_parsing=True)
     sections = [
-        "\n\n".join(_sections(f"aipm {name}", root.get_command(None, name)))
-        for name in root.list_commands(None)
+        "\n\n".join(_sections(f"aipm {name}", root.get_command(context, name)))
+        for name in root.list_commands(context)
     ]
     return page("Command line", INTRODUCTION, *sections)
 

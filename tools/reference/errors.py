@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from tools.reference.markdown import code, literal, page, table
-from tools.reference.sightings import REPOSITORY, Sighting, sightings
+from tools.reference.refusals import REPOSITORY, Refusal, refusals
 
 INTRODUCTION = """\
 A refused call is a tool result with `isError: true` and
@@ -28,7 +28,7 @@ _CHOSEN = {"aipm_policy": {"denied_by_policy", "policy_error"}}
 
 def write() -> str:
     """Return the page as it should be."""
-    found = sightings()
+    found = refusals()
     _check_complete(found)
     packages = sorted(
         {seen.package for seen in found}, key=lambda name: (name != "aipm_core", name)
@@ -36,7 +36,7 @@ def write() -> str:
     return page("Errors", INTRODUCTION, *(_section(package, found) for package in packages))
 
 
-def _section(package: str, found: list[Sighting]) -> str:
+def _section(package: str, found: list[Refusal]) -> str:
     rows: dict[tuple[str, int], list[str]] = {}
     for seen in found:
         if seen.package == package:
@@ -50,12 +50,12 @@ def _section(package: str, found: list[Sighting]) -> str:
     return f"## {title}\n{table(('code', 'status', 'text'), told)}"
 
 
-def _elsewhere(seen: Sighting, found: list[Sighting]) -> int:
+def _elsewhere(seen: Refusal, found: list[Refusal]) -> int:
     """Return the status of a code whose status is a variable here and written out elsewhere."""
     return next((other.status for other in found if other.code == seen.code and other.status), 0)
 
 
-def _texts(seen: Sighting) -> list[str]:
+def _texts(seen: Refusal) -> list[str]:
     keys = [seen.text]
     if seen.package in _CHOSEN and seen.code in _CHOSEN[seen.package]:
         keys += [f"errors.{key}" for key in sorted(_CHOSEN[seen.package])]
@@ -79,7 +79,7 @@ def catalogue(package: str, locale: str) -> Mapping[str, str]:
     return {f"errors.{key}": text for key, text in table.get("errors", {}).items()}
 
 
-def _check_complete(found: list[Sighting]) -> None:
+def _check_complete(found: list[Refusal]) -> None:
     """Refuse to write a page that lacks an error of a catalogue."""
     for package in {seen.package for seen in found}:
         here = [seen for seen in found if seen.package == package]

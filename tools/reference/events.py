@@ -6,7 +6,7 @@ import inspect
 import json
 
 from aipm_ui_gateway.api import EVENT_TYPES
-from aipm_ui_gateway.board import COMMAND_TYPES
+from aipm_ui_gateway.ui_commands.payloads import COMMAND_TYPES
 from pydantic import BaseModel
 
 from tools.reference.markdown import code, page, plain, table

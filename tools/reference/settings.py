@@ -6,16 +6,18 @@ import ast
 import inspect
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import PurePath
 from textwrap import dedent
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from aipm_cli import discovery
+from aipm_cli.settings import GROUP, PluginSettings
+from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from aipm_core import config
-from aipm_core.plugins import discovery
+from aipm_core.settings import BaseSettings
 from tools.reference.markdown import code, page, plain, table
 
 INTRODUCTION = """\
@@ -36,17 +38,15 @@ def write() -> str:
 
 
 def _core() -> Iterator[str]:
-    yield _section("At the top of the file", config.Settings, skip={"file", "plugins"})
-    yield _section("`[server]`", config.ServerSettings)
-    yield _section("`[store]`", config.StoreSettings)
-    yield _section("`[log]`", config.LogSettings)
-    yield _section("`[telemetry]`", config.TelemetrySettings)
-    yield _section("`[plugins.<name>]`, for every plugin", config.PluginSettings)
+    yield _section("At the top of the file", BaseSettings, skip={"file"})
+    for section in entry_points(group=GROUP):
+        yield _section(f"`[{section.name}]`", section.load())
+    yield _section("`[plugins.<name>]`, for every plugin", PluginSettings)
 
 
 def _plugins() -> Iterator[str]:
     for found in discovery.installed():
-        if found.first_party:
+        if found.first_party and not found.load().own_section:
             model = found.load().config_model
             yield _section(f"`[plugins.{found.name}]`", model)
             for name, field in model.model_fields.items():
@@ -125,7 +125,13 @@ def _simple(kind: Any) -> str:  # noqa: ANN401
         return " \\| ".join(code(member.value) for member in members.values())
     if issubclass(kind, BaseModel):
         return "tables"
-    names = {"str": "text", "int": "integer", "float": "number", "bool": "true or false"}
+    names = {
+        "str": "text",
+        "int": "integer",
+        "float": "number",
+        "bool": "true or false",
+        "SecretStr": "text",
+    }
     return names.get(kind.__name__, "path")
 
 
@@ -139,6 +145,8 @@ def _default(field: FieldInfo) -> str:
         value = value.as_posix()
     if isinstance(value, tuple):
         value = list(value)
+    if isinstance(value, SecretStr):
+        value = value.get_secret_value()
     return code(_toml(value))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 
-from tools.reference.sightings import REPOSITORY
+from tools.reference.refusals import REPOSITORY
 
 
 def write() -> str:

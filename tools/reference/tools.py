@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import anyio
+from aipm_cli.program import open_runtime
+from aipm_cli.settings import Settings
 
-from aipm_core.config import Settings
-from aipm_core.pipeline import Registered
-from aipm_core.runtime import open_runtime
+from aipm_core import AnyTool
+from aipm_core.pipeline.registered import Registered
 from aipm_core.texts import Locale
 from tools.reference.markdown import cell, code, literal, page, table
 from tools.reference.reach import codes_of
@@ -33,9 +35,22 @@ Every tool may also answer with the [errors](errors.md) of the way to it: `authe
 `server_stopping`. *Refuses with* lists what comes on top, found by following the source; it may
 hold one too many.
 """
+PEOPLE = """\
+## Tools of people
+What people do: in the page, over `POST /api/tools/{name}`, as a command of a WebSocket. The token
+is in the header; `Idempotency-Key` (a command's id) makes a repetition have no second effect. A
+project the caller does not belong to answers `project_not_found`, as one that does not exist.
+"""
 LOOP = """\
 ## Tools of the agent in the server
 Only the agent of people's interfaces (`agent_loop`) has these; they are not offered over MCP.
+"""
+NATIVE = """\
+## Tools of the agents' programs
+What programs like Claude Code, Codex or Gemini CLI do by themselves, under one name for all of
+them. Nobody calls these; a program that the runner started is asked about each use, which then
+passes gates, rules, confirmation and audit as any other call. Rules see `command`, `path` and `url`
+and whatever else the program tells.
 """
 _WHO = {
     "any": "anybody",
@@ -43,6 +58,7 @@ _WHO = {
     "task": "task sessions",
     "chat": "chat sessions",
     "manager": "managers",
+    "person": "every person",
 }
 _WHO_FAILS = {
     "task": {"task_session_required"},
@@ -55,23 +71,38 @@ def write() -> str:
     """Return the page as it should be."""
     ja, en = _catalog("ja"), _catalog("en")
     names = sorted(en, key=lambda name: (en[name].plugin, name))
-    agents = [name for name in names if en[name].tool.audience == "agent"]
-    others = [name for name in names if en[name].tool.audience != "agent"]
-    overview = table(
+    agents, people, others, native = (
+        [name for name in names if en[name].tool.audience == audience]
+        for audience in ("agent", "ui", "in_process", "native")
+    )
+    return page(
+        "Tools",
+        INTRODUCTION,
+        _overview(agents, ja, en),
+        *(_section(ja[name], en[name]) for name in agents),
+        PEOPLE,
+        _overview(people, ja, en),
+        *(_section(ja[name], en[name]) for name in people),
+        LOOP,
+        *(_section(ja[name], en[name]) for name in others),
+        NATIVE,
+        *(_section(ja[name], en[name]) for name in native),
+    )
+
+
+def _overview(names: list[str], ja: dict[str, Registered], en: dict[str, Registered]) -> str:
+    return table(
         ("tool", "日本語", "for", "plugin"),
         [
             (
-                f"[{code(name)}](#{_anchor(name)})",
+                f"[{code(en[name].tool.name)}](#{_anchor(en[name].tool)})",
                 ja[name].tool.title,
                 _who(en[name]),
                 en[name].plugin,
             )
-            for name in agents
+            for name in names
         ],
     )
-    sections = [_section(name, ja[name], en[name]) for name in agents]
-    loop = [_section(name, ja[name], en[name]) for name in others]
-    return page("Tools", INTRODUCTION, overview, *sections, LOOP, *loop)
 
 
 def _catalog(locale: Locale) -> dict[str, Registered]:
@@ -79,13 +110,20 @@ def _catalog(locale: Locale) -> dict[str, Registered]:
         with tempfile.TemporaryDirectory() as place:
             settings = Settings(data_dir=Path(place) / "data", locale=locale)
             async with open_runtime(settings) as runtime:
-                return {found.tool.name: found for found in runtime.registered()}
+                return {found.tool.words: found for found in runtime.registered()}
 
     return anyio.run(ask)
 
 
-def _anchor(name: str) -> str:
-    return name.replace(":", "")
+def _heading(tool: AnyTool) -> str:
+    """Name a tool's section; people may call by a name that agents use as well."""
+    return f"{tool.name} (people)" if tool.audience == "ui" else tool.name
+
+
+def _anchor(tool: AnyTool) -> str:
+    """Return the anchor that Markdown makes of the heading."""
+    plain = re.sub(r"[^\w\- ]", "", _heading(tool).lower())
+    return plain.replace(" ", "-")
 
 
 def _who(found: Registered) -> str:
@@ -95,7 +133,7 @@ def _who(found: Registered) -> str:
     return who
 
 
-def _section(name: str, ja: Registered, en: Registered) -> str:
+def _section(ja: Registered, en: Registered) -> str:
     tool = en.tool
     hints = [
         word
@@ -107,7 +145,7 @@ def _section(name: str, ja: Registered, en: Registered) -> str:
         if on
     ]
     about = [
-        f"### {name}",
+        f"### {_heading(tool)}",
         f"**{tool.title} · {ja.tool.title}**. For {_who(en)}"
         + (f" · {' · '.join(hints)}" if hints else ""),
         "",

@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 import uvloop
+from aipm_cli.program import open_runtime
+from aipm_cli.settings import Settings
 from aipm_notifications.api import INBOX
 
 from aipm_core import Tx
-from aipm_core.config import Settings
-from aipm_core.runtime import open_runtime
 
 
 async def main(data_dir: Path, agent: str) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from aipm_ui_gateway.api import Outcome
 
-from aipm_core import Json, ServiceKey, Session
+from aipm_core import Json, Session, hookspec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,12 +118,18 @@ class ClosingProvider(Provider, Protocol):
         ...
 
 
-class Providers(Protocol):
-    """The providers a setting can choose from."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelProvider:
+    """A provider that ``[plugins.agent_loop] provider`` can name; made when it is chosen."""
 
-    def add(self, name: str, provider: Provider) -> None:
-        """Offer a provider. Call it in a plugin's constructor."""
-        ...
+    name: str
+    make: Callable[[], Provider]
 
 
-PROVIDERS = ServiceKey[Providers]("agent_loop.providers")
+class AgentLoopHooks:
+    """The hooks of this plugin."""
+
+    @hookspec
+    def aipm_model_providers(self) -> Iterable[ModelProvider]:
+        """What can answer prompts. A name is given once."""
+        return ()

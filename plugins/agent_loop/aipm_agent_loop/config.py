@@ -42,6 +42,10 @@ class AgentLoopConfig(PluginConfig):
     """Bytes of one image."""
     history_messages: int = Field(default=200, ge=2)
     """Messages the model is shown."""
+    keep_days: float = Field(default=30, gt=0)
+    """How long a conversation is kept after its session has ended."""
+    keep_inputs_days: float = Field(default=1, gt=0)
+    """How long what a person said is also kept as it came in; the conversation has it anyway."""
     file_bytes: int = Field(default=256 * 1024, ge=1)
     """How much ``file:read`` returns at once."""
     list_entries: int = Field(default=1000, ge=1)

@@ -12,7 +12,7 @@ from aipm_sessions.api import Directory
 from pydantic import Field
 
 from aipm_agent_loop.config import AgentLoopConfig
-from aipm_agent_loop.place import OutOfBounds, Place
+from aipm_agent_loop.project_directory import OutOfBounds, ProjectDirectory
 from aipm_core import Arguments, Call, Json, PluginContext
 
 _KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "link"}
@@ -40,20 +40,20 @@ class Files:
 
     async def read(self, call: Call, args: ReadFile) -> Json:
         """Return a piece of a text file."""
-        place = await self.place(call)
-        return await self._inside(args.path, lambda: self._read(place, args))
+        project_directory = await self.project_directory(call)
+        return await self._inside(args.path, lambda: self._read(project_directory, args))
 
     async def list(self, call: Call, args: ListFiles) -> Json:
         """List a directory; links are named, never followed."""
-        place = await self.place(call)
-        return await self._inside(args.path, lambda: self._list(place, args))
+        project_directory = await self.project_directory(call)
+        return await self._inside(args.path, lambda: self._list(project_directory, args))
 
-    async def place(self, call: Call) -> Place:
+    async def project_directory(self, call: Call) -> ProjectDirectory:
         """Return the directory of the caller's project."""
         project = await self._directory.project(self._ctx.store, call.caller.project_id)
         if project is None or project.directory is None:
             raise self._ctx.refuse("working_directory_not_set", 500)
-        return Place(project.directory, self._ctx.data_dir)
+        return ProjectDirectory(project.directory, self._ctx.data_dir)
 
     async def _inside(self, path: str, work: Callable[[], Json]) -> Json:
         try:
@@ -63,8 +63,8 @@ class Files:
         except OutOfBounds:
             raise self._ctx.refuse("path_not_allowed", 403, path=path) from None
 
-    def _read(self, place: Place, args: ReadFile) -> Json:
-        with place.file(args.path) as descriptor:
+    def _read(self, project_directory: ProjectDirectory, args: ReadFile) -> Json:
+        with project_directory.file(args.path) as descriptor:
             size = os.fstat(descriptor).st_size
             content = os.pread(descriptor, self._ctx.config.file_bytes, args.offset)
         end = args.offset + len(content)
@@ -75,9 +75,9 @@ class Files:
             "next_offset": end if end < size else None,
         }
 
-    def _list(self, place: Place, args: ListFiles) -> Json:
+    def _list(self, project_directory: ProjectDirectory, args: ListFiles) -> Json:
         limit = self._ctx.config.list_entries
-        with place.directory(args.path) as descriptor:
+        with project_directory.directory(args.path) as descriptor:
             names = sorted(os.listdir(descriptor))  # noqa: PTH208 - a descriptor has no path
             entries = [_entry(descriptor, name) for name in names[:limit]]
         return {"path": args.path, "entries": entries, "has_more": len(names) > limit}

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 
-from aipm_policy.api import CONFIRMATIONS
+from aipm_operations.api import Retention
+from aipm_policy.api import CONFIRMATIONS, ConfirmationObserver
 from aipm_sessions.api import DIRECTORY
-from aipm_ui_gateway.api import COMMANDS, UI_SESSIONS, CancelRun, SubmitUserInput
+from aipm_ui_gateway.api import (
+    UI_SESSIONS,
+    BusyCheck,
+    UiSessionObserver,
+)
 
-from aipm_agent_loop.api import PROVIDERS, ClosingProvider
+from aipm_agent_loop.api import AgentLoopHooks, ClosingProvider, ModelProvider
 from aipm_agent_loop.config import AgentLoopConfig
 from aipm_agent_loop.files import Files, ListFiles, ReadFile
 from aipm_agent_loop.history import History
-from aipm_agent_loop.inbox import Inbox
-from aipm_agent_loop.provision import Provision
+from aipm_agent_loop.input_queue import InputQueue
+from aipm_agent_loop.provider_choice import ProviderChoice
+from aipm_agent_loop.retention import RetentionRules, busy
 from aipm_agent_loop.runs import Runs
 from aipm_agent_loop.shell import Execute, Shell
 from aipm_agent_loop.tables import MIGRATIONS
@@ -28,22 +34,21 @@ from aipm_core import (
     Migration,
     Plugin,
     PluginContext,
+    ServeMode,
     Tool,
-    Transport,
     hookimpl,
 )
 
-_SLACK = 10.0
+_DEADLINE_MARGIN_SECONDS = 10.0
 
 
 class AgentLoop(Plugin[AgentLoopConfig]):
     """Input, model, tools, message."""
 
     config_model = AgentLoopConfig
-    provides = (PROVIDERS,)
-    requires = (DIRECTORY, UI_SESSIONS, COMMANDS)
+    hooks = AgentLoopHooks
+    requires = (DIRECTORY, UI_SESSIONS)
     uses = (CONFIRMATIONS,)
-    offers = ("file:list", "file:read", "shell:execute")
 
     def __init__(self, ctx: PluginContext[AgentLoopConfig]) -> None:
         super().__init__(ctx)
@@ -51,18 +56,13 @@ class AgentLoop(Plugin[AgentLoopConfig]):
         confirmations = ctx.services.find(CONFIRMATIONS)
         self._guarded = confirmations is not None
         self._files, self._shell = Files(ctx, directory), Shell(ctx, directory)
-        self._provision = Provision(ctx)
-        history, inbox = History(ctx), Inbox(ctx)
-        runs = Runs(ctx, history, confirmations)
+        self._provider_choice = ProviderChoice(ctx)
+        history = History(ctx)
+        self._input_queue = input_queue = InputQueue(ctx, sessions)
+        self._runs = runs = Runs(ctx, history, confirmations)
         self._turns = TurnMaker(ctx, history, runs, Toolbox(ctx, runs))
-        self._workers = Workers(ctx, inbox, runs, self._turns, sessions, directory)
-        if confirmations is not None:
-            confirmations.observe(runs)
-        sessions.observe(inbox)
-        commands = ctx.services.use(COMMANDS)
-        commands.handle("submitUserInput", SubmitUserInput, inbox.submit)
-        commands.handle("cancelRun", CancelRun, inbox.cancel)
-        ctx.services.provide(PROVIDERS, self._provision)
+        self._workers = Workers(ctx, input_queue, runs, self._turns, sessions, directory)
+        self._retention = RetentionRules(ctx, sessions)
 
     @hookimpl
     def aipm_migrations(self) -> Iterable[Migration]:
@@ -70,14 +70,20 @@ class AgentLoop(Plugin[AgentLoopConfig]):
         return MIGRATIONS
 
     @hookimpl
+    def aipm_retention(self) -> Iterable[Retention]:
+        """Forget conversations that ended long ago."""
+        return self._retention.records()
+
+    @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:
-        """Offer the seed's tools to agents in user interfaces. No shell without a policy."""
+        """Take what people say; offer their agent files, and a shell where there is a policy."""
+        yield from self._input_queue.tools()
         yield Tool(
             name="file:read",
             run=self._files.read,
             arguments=ReadFile,
             access=Access.SESSION,
-            audience="ui",
+            audience="in_process",
             read_only=True,
         )
         yield Tool(
@@ -85,7 +91,7 @@ class AgentLoop(Plugin[AgentLoopConfig]):
             run=self._files.list,
             arguments=ListFiles,
             access=Access.SESSION,
-            audience="ui",
+            audience="in_process",
             read_only=True,
         )
         if self._guarded:
@@ -94,25 +100,45 @@ class AgentLoop(Plugin[AgentLoopConfig]):
                 run=self._shell.execute,
                 arguments=Execute,
                 access=Access.SESSION,
-                audience="ui",
+                audience="in_process",
                 destructive=True,
-                deadline=self.ctx.config.shell_seconds + _SLACK,
+                deadline=self.ctx.config.shell_seconds + _DEADLINE_MARGIN_SECONDS,
             )
 
     @hookimpl
+    def aipm_ui_session_observers(self) -> Iterable[UiSessionObserver]:
+        """End the run of a session that is over."""
+        yield UiSessionObserver(name="inbox", closed=self._input_queue.closed)
+
+    @hookimpl
+    def aipm_ui_busy_checks(self) -> Iterable[BusyCheck]:
+        """Keep a session while a run goes on in it."""
+        yield BusyCheck(name="runs", check=busy)
+
+    @hookimpl(optionalhook=True)
+    def aipm_confirmation_observers(self) -> Iterable[ConfirmationObserver]:
+        """Tell when a run waits for a person."""
+        yield ConfirmationObserver(name="runs", asked=self._runs.asked)
+
+    @hookimpl
+    def aipm_model_providers(self) -> Iterable[ModelProvider]:
+        """Bring a scripted stand-in and, with the extra ``models``, real models."""
+        return self._provider_choice.own()
+
+    @hookimpl
     def aipm_lifespan(self) -> Iterable[Lifespan]:
-        """Work while the runtime lives."""
+        """Work while people are served; then also take up what a crash has left."""
         yield Lifespan(name="agent_loop", open=self._life)
+        yield Lifespan(
+            name="agent_work",
+            open=self._workers.working,
+            serving=frozenset({ServeMode.SERVER}),
+        )
 
     @asynccontextmanager
     async def _life(self) -> AsyncGenerator[None]:
-        self._turns.provider = provider = self._provision.chosen()
+        self._turns.provider = provider = self._provider_choice.chosen()
         async with self._workers.lifespan():
             yield
         if isinstance(provider, ClosingProvider):
             await provider.aclose()
-
-    @hookimpl
-    def aipm_transports(self) -> Iterable[Transport]:
-        """Take up, where people are served, what a crash has left."""
-        yield Transport(name="agent_loop", serve=self._workers.serve)

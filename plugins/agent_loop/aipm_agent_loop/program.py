@@ -1,4 +1,4 @@
-"""A program under way: its output up to a limit, and its end.
+"""A program under way, behind its launcher: its output up to a limit, and its end.
 
 ``asyncio``'s own ``Process.wait`` also waits for everybody who holds the pipes; a program that has
 left a child behind would never end.
@@ -13,9 +13,13 @@ from contextlib import suppress
 from typing import cast
 
 import anyio
+import anyio.to_thread
+from aipm_processes.api import end_marked
 
-_FLOOD = 64  # times what is kept of the output; a program that writes more is ended
-_LAST_WORDS = 0.5  # seconds for output that is under way when a program has ended
+MARK = "AIPM_PROGRAM"
+_OUTPUT_LIMIT_FACTOR = 64  # times what is kept of the output; a program that writes more is ended
+_DRAIN_SECONDS = 0.5  # for output that is under way when a program has ended
+_KILL_TIMEOUT_SECONDS = 5.0  # for the launcher to end everything; then it is ended itself
 _STDOUT, _STDERR = 1, 2
 
 
@@ -43,12 +47,13 @@ class Output:
 
 
 class Program(asyncio.SubprocessProtocol):
-    """One process and everything in its group."""
+    """One process and everything it has started."""
 
     _transport: asyncio.SubprocessTransport
 
-    def __init__(self, keep: int) -> None:
-        self._most = keep * _FLOOD
+    def __init__(self, keep: int, mark: str) -> None:
+        self._mark = mark
+        self._most = keep * _OUTPUT_LIMIT_FACTOR
         self._closed = asyncio.Event()
         self.exited = asyncio.Event()
         self.stdout = Output(keep)
@@ -79,13 +84,22 @@ class Program(asyncio.SubprocessProtocol):
         self._closed.set()
 
     def kill(self) -> None:
-        """End the program and everything in its process group."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._transport.get_pid(), signal.SIGKILL)
+        """Have the launcher end the program and whatever it has started."""
+        self._signal(signal.SIGTERM)
 
     async def end(self) -> None:
         """Wait for the last words, then let go of the pipes whoever still holds them."""
-        await self.exited.wait()
-        with anyio.move_on_after(_LAST_WORDS):
+        with anyio.move_on_after(_KILL_TIMEOUT_SECONDS):
+            await self.exited.wait()
+        if not self.exited.is_set():
+            self._signal(signal.SIGKILL)
+            await self.exited.wait()
+        await anyio.to_thread.run_sync(end_marked, MARK, (self._mark,))
+        with anyio.move_on_after(_DRAIN_SECONDS):
             await self._closed.wait()
         self._transport.close()
+
+    def _signal(self, number: signal.Signals) -> None:
+        if not self.exited.is_set():
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(self._transport.get_pid(), number)

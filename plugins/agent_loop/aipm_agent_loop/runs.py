@@ -72,8 +72,7 @@ class Runs:
     async def release(self, tx: Tx, session_id: str, owner: str) -> None:
         """Let go of a session."""
         await tx.run(
-            "update agent_threads set owner = null, lease_until = null "
-            "where session_id = ? and owner = ?",
+            "update agent_threads set owner = null where session_id = ? and owner = ?",
             *(session_id, owner),
         )
 
@@ -163,11 +162,8 @@ class Runs:
         if await self.running(tx, session_id) is not None:
             await self._ctx.events.record(tx, agent_state(session_id, "awaiting_confirmation"))
 
-    async def resolved(self, tx: Tx, confirmation: Confirmation) -> None:
-        """Do nothing: what follows an answer tells of itself."""
 
-
-_LONGEST_SHOWN = 64 * 1024
+_MAX_SHOWN_BYTES = 64 * 1024
 
 
 def _result_event(session_id: str, result: ToolMessage) -> Event:
@@ -175,8 +171,8 @@ def _result_event(session_id: str, result: ToolMessage) -> Event:
     failure = reply.get("error") if isinstance(reply, dict) else None
     value = reply.get("result") if isinstance(reply, dict) else reply
     text = json.dumps(value, ensure_ascii=False)
-    if len(text) > _LONGEST_SHOWN:
-        value = {"truncated": True, "preview": text[:_LONGEST_SHOWN]}
+    if len(text) > _MAX_SHOWN_BYTES:
+        value = {"truncated": True, "preview": text[:_MAX_SHOWN_BYTES]}
     payload = ToolCallResult(
         toolName=result.name,
         status=result.status,

@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from subprocess import DEVNULL, PIPE  # programs are started without a shell  # nosec B404
 from typing import Annotated
 
 import anyio
+from aipm_processes.api import launched, new_mark
 from aipm_sessions.api import Directory
 from pydantic import Field
 
 from aipm_agent_loop.config import AgentLoopConfig
-from aipm_agent_loop.program import Program
+from aipm_agent_loop.program import MARK, Program
 from aipm_core import Arguments, Call, Json, PluginContext
 
-_LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 _Word = Annotated[str, Field(max_length=32_768)]
 
 
@@ -74,13 +73,13 @@ class Shell:
         return project.directory
 
     async def _start(self, words: list[str], root: Path) -> Program:
-        keep = self._ctx.config.shell_output_bytes
+        keep, mark = self._ctx.config.shell_output_bytes, new_mark()
         try:
             _, program = await asyncio.get_running_loop().subprocess_exec(
-                lambda: Program(keep),
-                *(sys.executable, "-I", "-S", _LAUNCHER, str(os.getpid()), *words),
+                lambda: Program(keep, mark),
+                *launched(words),
                 cwd=root,
-                env=self._environment(),
+                env={**self._environment(), MARK: mark},
                 stdin=DEVNULL,
                 stdout=PIPE,
                 stderr=PIPE,

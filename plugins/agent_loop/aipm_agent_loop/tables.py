@@ -65,5 +65,9 @@ MIGRATIONS = [
             );
             create index agent_calls_open on agent_calls (run_id) where status is null;
         """,
-    )
+    ),
+    Migration(
+        name="0002_beats",  # lease_until is not used any more
+        sql="alter table agent_threads add column beat integer not null default 0",
+    ),
 ]

@@ -10,21 +10,20 @@ from typing import Any
 
 import anyio
 from aipm_policy.plugin import Policy
-from aipm_sessions.plugin import REGISTRY
-from aipm_ui_gateway.client import UiClient, connected
-from aipm_ui_gateway.testing import Person, Stage, served
+from aipm_sessions.plugin import ADMINISTRATION
+from aipm_ui_gateway.client.ui_client import UiClient, connected
+from aipm_ui_gateway.testing import Person, ServedTeam, served
 
 from aipm_agent_loop.plugin import AgentLoop
-from aipm_core import Json
-from aipm_core.context import PluginClass
+from aipm_core import Json, PluginClass
 
-PATIENCE = 15.0
+TIMEOUT_SECONDS = 15.0
 
 
-class Talk:
+class PersonSession:
     """One session of one person."""
 
-    def __init__(self, stage: Stage, person: Person, ui: UiClient, session: str) -> None:
+    def __init__(self, stage: ServedTeam, person: Person, ui: UiClient, session: str) -> None:
         self.stage = stage
         self.person = person
         self.ui = ui
@@ -38,7 +37,7 @@ class Talk:
     async def until(self, kind: str, **fields: Json) -> list[Mapping[str, Json]]:
         """Collect events up to the first one of a kind with these fields in its payload."""
         seen: list[Mapping[str, Json]] = []
-        with anyio.fail_after(PATIENCE):
+        with anyio.fail_after(TIMEOUT_SECONDS):
             while True:
                 seen.append(await self.ui.event())
                 if seen[-1]["type"] == kind and fields.items() <= seen[-1]["payload"].items():
@@ -69,12 +68,12 @@ async def talking(
     root: Path,
     *plugins: PluginClass,
     **settings: Any,  # noqa: ANN401
-) -> AsyncGenerator[Talk]:
+) -> AsyncGenerator[PersonSession]:
     """Serve an agent for a project in ``root / "project"``, and open a session with it."""
     project = root / "project"
     project.mkdir(exist_ok=True)
     async with served(Policy, AgentLoop, *plugins, **settings) as stage:
-        await stage.runtime.services.use(REGISTRY).add_project("p", "p", project)
+        await stage.runtime.services.use(ADMINISTRATION).add_project("p", "p", project)
         await stage.agent("bot")
         ann = await stage.person("ann")
         async with session(stage, ann) as talk:
@@ -82,11 +81,11 @@ async def talking(
 
 
 @asynccontextmanager
-async def session(stage: Stage, person: Person) -> AsyncGenerator[Talk]:
+async def session(stage: ServedTeam, person: Person) -> AsyncGenerator[PersonSession]:
     """Open one more session on a connection of its own."""
     async with connected(stage.ws, person.token) as ui:
         ack = await ui.command("openSession", {"projectId": "p", "agentId": "bot"})
-        yield Talk(stage, person, ui, ack["sessionId"])
+        yield PersonSession(stage, person, ui, ack["sessionId"])
 
 
 def shape(events: list[Mapping[str, Json]]) -> list[str]:

@@ -11,8 +11,9 @@ from aipm_ui_gateway.api import Outcome, agent_state
 
 from aipm_agent_loop.api import ToolCall, ToolMessage, ToolSpec
 from aipm_agent_loop.config import AgentLoopConfig
+from aipm_agent_loop.redaction import redact_json
 from aipm_agent_loop.runs import Run, RunOver, Runs
-from aipm_core import Access, AnyTool, Json, PluginContext, Reply, Request, Session
+from aipm_core import AnyTool, Json, PluginContext, Reply, Request, Session
 
 _OUTCOMES: dict[str, Outcome] = {
     "denied_by_policy": "blocked",
@@ -20,7 +21,6 @@ _OUTCOMES: dict[str, Outcome] = {
     "confirmation_denied": "denied",
     "confirmation_expired": "expired",
 }
-_NOT_FOR_MODELS = frozenset({"logout"})  # a user interface's session is not the model's to end
 
 
 class Toolbox:
@@ -31,17 +31,16 @@ class Toolbox:
         self._runs = runs
 
     async def specs(self, caller: Session) -> list[ToolSpec]:
-        """List the tools that this caller may use."""
-        tools = self._ctx.gateway.catalog("ui")
-        return [self._spec(tool) for tool in tools if await self._usable(tool, caller)]
-
-    async def _usable(self, tool: AnyTool, caller: Session) -> bool:
-        if tool.access is Access.ANYONE or tool.name in _NOT_FOR_MODELS:
-            return False
-        return await self._ctx.gateway.refusal(tool, caller) is None
+        """List the tools that this caller may use; a call of any other one is refused."""
+        gateway = self._ctx.gateway
+        return [
+            self._spec(tool)
+            for tool in gateway.catalog("in_process")
+            if await gateway.refusal(tool, caller) is None
+        ]
 
     def _spec(self, tool: AnyTool) -> ToolSpec:
-        schema = dict(self._ctx.gateway.schema(tool.name))
+        schema = dict(self._ctx.gateway.schema(tool.name, "in_process"))
         properties = {k: v for k, v in schema["properties"].items() if k != "session_token"}
         return ToolSpec(
             name=tool.name,
@@ -66,7 +65,7 @@ class Toolbox:
                 tool=call.name,
                 arguments=dict(call.args),
                 session=caller,
-                audience="ui",
+                audience="in_process",
                 call_id=call.id,
                 started=partial(
                     self._ctx.store.write, lambda tx: self._runs.tell(tx, run, executing)
@@ -74,7 +73,10 @@ class Toolbox:
             )
         )
         result = ToolMessage(
-            call_id=call.id, name=call.name, status=_outcome(reply), reply=_content(reply)
+            call_id=call.id,
+            name=call.name,
+            status=_outcome(reply),
+            reply=redact_json(_content(reply)),
         )
         await self._ctx.store.write(lambda tx: self._runs.result(tx, run, result))
 

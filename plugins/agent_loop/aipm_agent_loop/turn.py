@@ -13,14 +13,14 @@ from aipm_ui_gateway.api import agent_state
 from aipm_agent_loop.api import Prompt, Provider, ToolCall, ToolSpec
 from aipm_agent_loop.config import AgentLoopConfig
 from aipm_agent_loop.history import History
-from aipm_agent_loop.inbox import cancel_topic
+from aipm_agent_loop.input_queue import cancel_topic
+from aipm_agent_loop.response import ResponseStream
 from aipm_agent_loop.runs import Ending, Run, RunOver, Runs
-from aipm_agent_loop.speech import Speech
 from aipm_agent_loop.toolbox import Toolbox
 from aipm_core import CallError, PluginContext, Session
 
 logger = logging.getLogger(__name__)
-_PATIENCE = 3600.0
+_RECHECK_SECONDS = 3600.0
 
 
 class _Stopping(Exception):
@@ -102,7 +102,7 @@ class Turn:
 
         topics = (cancel_topic(self._run.session_id),)
         while not self._ctx.store.ending:
-            if await self._ctx.store.wait_until(topics, look, _PATIENCE):
+            if await self._ctx.store.wait_until(topics, look, _RECHECK_SECONDS):
                 scope.cancel()
                 return
 
@@ -138,13 +138,13 @@ class Turn:
             messages=await self._maker.history.read(self._ctx.store, self._run.session_id),
             tools=tuple(tools),
         )
-        speech = Speech(self._ctx, self._runs, self._maker.history, self._run)
+        response = ResponseStream(self._ctx, self._runs, self._maker.history, self._run)
         async with asyncio.timeout(self._ctx.config.model_seconds):
-            await speech.hear(provider.respond(prompt))
-        self._spend_tokens(speech.tokens)
-        if not speech.calls and not speech.said:
+            await response.consume(provider.respond(prompt))
+        self._spend_tokens(response.tokens)
+        if not response.calls and not response.said:
             raise self._ctx.refuse("empty_response", 502)
-        return speech.calls
+        return response.calls
 
     def _instructions(self) -> str:
         own = self._ctx.config.instructions

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import anyio
 from aipm_sessions.api import Directory
 from aipm_ui_gateway.api import UiSessions
 
 from aipm_agent_loop.config import AgentLoopConfig
-from aipm_agent_loop.inbox import INPUTS, Inbox
-from aipm_agent_loop.leases import LEASE, Leases
+from aipm_agent_loop.input_queue import INPUTS, InputQueue
+from aipm_agent_loop.leases import LEASE_SECONDS, Held, Leases
 from aipm_agent_loop.runs import Run, Runs
 from aipm_agent_loop.turn import TurnMaker
-from aipm_core import Gateway, PluginContext, Session, Tx, background
+from aipm_core import PluginContext, Session, StoreUnavailable, Tx, background
 
 logger = logging.getLogger(__name__)
 
@@ -27,14 +28,14 @@ class Workers:
     def __init__(
         self,
         ctx: PluginContext[AgentLoopConfig],
-        inbox: Inbox,
+        input_queue: InputQueue,
         runs: Runs,
         turns: TurnMaker,
         sessions: UiSessions,
         directory: Directory,
     ) -> None:
         self._ctx = ctx
-        self._inbox = inbox
+        self._input_queue = input_queue
         self._runs = runs
         self._turns = turns
         self._sessions = sessions
@@ -42,11 +43,12 @@ class Workers:
         self._leases = Leases(ctx)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def serve(self, _: Gateway) -> None:
+    @asynccontextmanager
+    async def working(self) -> AsyncGenerator[None]:
         """Be a process that works, from its start on: take up what a crash has left."""
-        self._inbox.used = True
+        self._input_queue.used = True
         await self._ctx.store.write(_ring)
-        await anyio.sleep_forever()
+        yield
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
@@ -56,38 +58,48 @@ class Workers:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._inbox.used:
+        if self._input_queue.used:
             self._leases.drop()
             await self._leases.tidy()
 
     async def _supervise(self) -> None:
         while not self._ctx.store.ending:
             try:
-                found = await self._ctx.store.wait_until((INPUTS,), self._look, LEASE / 4)
-                for session_id, holder in found or ():
-                    await self._take_over(session_id, holder)
+                found = await self._ctx.store.wait_until((INPUTS,), self._look, LEASE_SECONDS / 4)
+                for held in found or ():
+                    await self._take_over(held)
             except Exception:
                 logger.exception("looking for work failed; trying again soon")
                 await anyio.sleep(1)
 
-    async def _look(self) -> list[tuple[str, str]] | None:
-        return (await self._leases.claimable() or None) if self._inbox.used else None
+    async def _look(self) -> list[Held] | None:
+        return (await self._leases.claimable() or None) if self._input_queue.used else None
 
-    async def _take_over(self, session_id: str, holder: str) -> None:
+    async def _take_over(self, held: Held) -> None:
         self._leases.hold()
-        if await self._ctx.store.write(lambda tx: self._leases.claim(tx, session_id, holder)):
-            self._start(session_id)
+        if await self._ctx.store.write(lambda tx: self._leases.claim(tx, held)):
+            self._start(held.session_id)
 
     def _start(self, session_id: str) -> None:
         task = asyncio.create_task(self._work(session_id))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._leases.working.add(session_id)
+        task.add_done_callback(partial(self._ended, session_id))
+
+    def _ended(self, session_id: str, task: asyncio.Task[None]) -> None:
+        """Note that nobody works on a session any more, however that came."""
+        self._tasks.discard(task)
+        self._leases.working.discard(session_id)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.warning("a session could not be let go (%s); it is taken up again soon", error)
 
     async def _renew(self) -> None:
         while True:
-            await anyio.sleep(LEASE / 4)
-            if self._tasks:
-                await self._ctx.store.write(self._leases.renew)
+            await anyio.sleep(LEASE_SECONDS / 4)
+            if self._leases.working:
+                # No pause that grows with every failure: it would outlast the lease.
+                with suppress(StoreUnavailable):
+                    await self._ctx.store.write(self._leases.renew)
 
     async def _work(self, session_id: str) -> None:
         """Work off the queue of one session, in order."""
@@ -129,7 +141,7 @@ class Workers:
             await self._runs.release(tx, session_id, self._leases.owner)
 
     async def _caller(self, run: Run) -> Session | None:
-        """Say as whom the agent of a session calls tools; ``None`` if the session is over."""
+        """Return as whom the agent of a session calls tools; ``None`` if the session is over."""
         session = await self._sessions.find(self._ctx.store, run.session_id)
         if session is None:
             return None

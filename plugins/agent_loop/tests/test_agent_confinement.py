@@ -13,13 +13,13 @@ from typing import Any
 import anyio
 import pytest
 from aipm_agent_loop.plugin import AgentLoop
+from aipm_devkit.testing import running
 from aipm_policy.plugin import Policy
-from aipm_sessions.plugin import REGISTRY, Sessions
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
 from aipm_ui_gateway.plugin import UiGateway
 
 from aipm_core import Json, Reply, Request, Session
 from aipm_core.runtime import Runtime
-from aipm_core.testing import running
 
 CALLER = Session(id="uis_x", agent_id="bot", project_id="p", purpose="chat")
 ALLOW = {"rules": [{"tool": "shell:execute", "decision": "ALLOW"}]}
@@ -41,7 +41,7 @@ class Workshop:
         self.outside = outside
 
     async def call(self, tool: str, **arguments: Json) -> Reply:
-        request = Request(tool=tool, arguments=arguments, session=CALLER, audience="ui")
+        request = Request(tool=tool, arguments=arguments, session=CALLER, audience="in_process")
         with anyio.fail_after(20):
             return await self.runtime.call(request)
 
@@ -70,7 +70,7 @@ async def workshop(tmp_path: Path, **loop: Any) -> AsyncGenerator[Workshop]:
     async with running(
         *(Sessions, UiGateway, Policy, AgentLoop), data_dir=data, policy=ALLOW, agent_loop=loop
     ) as aipm:
-        await aipm.runtime.services.use(REGISTRY).add_project("p", "p", root)
+        await aipm.runtime.services.use(ADMINISTRATION).add_project("p", "p", root)
         yield Workshop(aipm.runtime, root, outside)
 
 
@@ -129,6 +129,29 @@ async def test_nothing_leads_out_of_the_project(tmp_path: Path) -> None:
         os.mkfifo(shop.root / "fifo")
         codes = {path: await shop.code("file:read", path=path) for path in WAYS_OUT}
     assert codes == dict.fromkeys(WAYS_OUT, "path_not_allowed")
+
+
+CLOSED = [
+    ".ai-pm",
+    ".AI-PM",
+    "sub/.ai-pm",
+    "sub/inner/.Ai-Pm",
+    "sub/.ai-pm/agents",
+    "sub/.ai\u200c-pm",
+]
+
+
+async def test_what_agents_write_each_other_is_closed_wherever_it_stands(tmp_path: Path) -> None:
+    async with workshop(tmp_path) as shop:
+        for path in CLOSED:
+            place = shop.root / path / "agents" / "wi"
+            place.mkdir(parents=True, exist_ok=True)
+            (place / "chat.jsonl").write_text(SECRET)
+        read = {p: await shop.code("file:read", path=f"{p}/agents/wi/chat.jsonl") for p in CLOSED}
+        listed = {path: await shop.code("file:list", path=path) for path in CLOSED}
+        (shop.root / "sub" / "not.ai-pm").mkdir()
+        assert await shop.code("file:list", path="sub/not.ai-pm") == "ok"
+    assert read == listed == dict.fromkeys(CLOSED, "path_not_allowed")
 
 
 async def test_what_is_not_there_is_not_found_and_links_are_only_named(tmp_path: Path) -> None:
@@ -213,7 +236,7 @@ async def test_the_environment_carries_no_secrets(
         seen = (await shop.shell("env"))["stdout"]
     assert SECRET not in seen
     assert {line.partition("=")[0] for line in seen.splitlines()} <= {
-        *("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ", "LC_CTYPE"),
+        *("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ", "LC_CTYPE", "AIPM_PROGRAM"),
     }
 
 

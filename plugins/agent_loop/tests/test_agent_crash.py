@@ -13,12 +13,11 @@ from typing import Any
 
 import anyio
 import pytest
-from aipm_agent_loop.testing import Talk
-from aipm_sessions.plugin import REGISTRY, Sessions
-from aipm_ui_gateway.client import connected
-
-from aipm_core.testing import running
-from aipm_core.testkit import Install
+from aipm_agent_loop.testing import PersonSession
+from aipm_devkit.program import Install
+from aipm_devkit.testing import running
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
+from aipm_ui_gateway.client.ui_client import connected
 
 TOML = """
 [plugins.agent_loop]
@@ -50,12 +49,12 @@ async def prepare(root: Path, first: list[dict[str, Any]]) -> tuple[Install, str
     turns = [first, [{"text": "zweite"}], [{"text": "dritte"}]]
     (root / "script.json").write_text(json.dumps(turns))
     async with running(Sessions, data_dir=root / ".aipm-data") as made:
-        registry = made.runtime.services.use(REGISTRY)
-        await registry.add_project("p", "p", root / "project")
+        administration = made.runtime.services.use(ADMINISTRATION)
+        await administration.add_project("p", "p", root / "project")
         common: dict[str, Any] = {"project_id": "p", "role": "worker", "parent": None}
-        await registry.add_agent("bot", name="bot", kind="ai", **common)
-        await registry.add_agent("ann", name="ann", kind="human", **common)
-        return aipm, (await registry.add_token("ann"))["token"]
+        await administration.add_agent("bot", name="bot", kind="ai", **common)
+        await administration.add_agent("ann", name="ann", kind="human", **common)
+        return aipm, (await administration.add_token("ann"))["token"]
 
 
 async def until_program(*, runs: bool) -> None:
@@ -84,7 +83,7 @@ async def test_a_killed_turn_is_closed_after_the_restart(tmp_path: Path, phase: 
     with aipm.up() as server:
         async with connected(server.ready["ws"], token) as ui:
             ack = await ui.command("openSession", {"projectId": "p", "agentId": "bot"})
-            talk = Talk(None, None, ui, ack["sessionId"])  # type: ignore[arg-type]
+            talk = PersonSession(None, None, ui, ack["sessionId"])  # type: ignore[arg-type]
             await talk.say("eins")
             await talk.until("onAgentStateChange", state=phase)
             await talk.say("zwei")
@@ -95,7 +94,7 @@ async def test_a_killed_turn_is_closed_after_the_restart(tmp_path: Path, phase: 
         last_seq = ui.last_seq[talk.session]
     with aipm.up() as server:
         async with connected(server.ready["ws"], token) as ui:
-            talk = Talk(None, None, ui, talk.session)  # type: ignore[arg-type]
+            talk = PersonSession(None, None, ui, talk.session)  # type: ignore[arg-type]
             await ui.command("openSession", {"sessionId": talk.session, "lastSeq": last_seq})
             closing = await talk.turn()
             queued = await talk.turn()
@@ -114,7 +113,7 @@ async def stopped_while_asking(aipm: Install, token: str, *queued: str) -> str:
     with aipm.up() as server:
         async with connected(server.ready["ws"], token) as ui:
             ack = await ui.command("openSession", {"projectId": "p", "agentId": "bot"})
-            talk = Talk(None, None, ui, ack["sessionId"])  # type: ignore[arg-type]
+            talk = PersonSession(None, None, ui, ack["sessionId"])  # type: ignore[arg-type]
             await talk.say("eins")
             await talk.until("onAgentStateChange", state="awaiting_confirmation")
             for text in queued:
@@ -136,7 +135,7 @@ async def test_a_stop_leaves_the_queue_to_the_next_start(tmp_path: Path) -> None
     assert runs(tmp_path) == [(1, "interrupted")]
     with aipm.up() as server:
         async with connected(server.ready["ws"], token) as ui:
-            talk = Talk(None, None, ui, session)  # type: ignore[arg-type]
+            talk = PersonSession(None, None, ui, session)  # type: ignore[arg-type]
             await ui.command("openSession", {"sessionId": session, "lastSeq": 0})
             turns = [await talk.turn() for _ in range(3)]
     said = [e["payload"]["content"] for t in turns for e in t if e["type"] == "onNewMessage"]
@@ -148,7 +147,7 @@ async def test_other_commands_of_the_program_do_not_touch_a_running_turn(tmp_pat
     with aipm.up() as server:
         async with connected(server.ready["ws"], token) as ui:
             ack = await ui.command("openSession", {"projectId": "p", "agentId": "bot"})
-            talk = Talk(None, None, ui, ack["sessionId"])  # type: ignore[arg-type]
+            talk = PersonSession(None, None, ui, ack["sessionId"])  # type: ignore[arg-type]
             await talk.say("eins")
             question = await talk.asked()
             aipm.json("audit", "list")

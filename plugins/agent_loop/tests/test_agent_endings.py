@@ -13,33 +13,32 @@ from typing import Any
 
 import anyio
 import pytest
-from aipm_agent_loop import launcher
-from aipm_agent_loop.api import PROVIDERS, Part, Prompt, Text, TextDelta, ToolCall, Usage
-from aipm_agent_loop.inbox import INPUTS
+from aipm_agent_loop.api import ModelProvider, Part, Prompt, Text, TextDelta, ToolCall, Usage
+from aipm_agent_loop.input_queue import INPUTS
 from aipm_agent_loop.plugin import AgentLoop
-from aipm_agent_loop.testing import Talk, script, session, shape, talking
+from aipm_agent_loop.testing import PersonSession, script, session, shape, talking
+from aipm_devkit.testing import running
+from aipm_processes import launcher
 from aipm_ui_gateway.testing import served
 
 from aipm_core import (
     Access,
     AnyTool,
+    Authorizer,
+    Call,
     CallError,
     ConfigError,
-    Gate,
     Json,
     NoArguments,
     Plugin,
-    PluginContext,
     ReplyReplaced,
-    Request,
-    Session,
+    Stage,
     Tool,
     Tx,
     hookimpl,
     new_id,
 )
 from aipm_core.errors import PluginError
-from aipm_core.testing import running
 
 Behaviour = Callable[[Prompt], AsyncGenerator[Part]]
 
@@ -48,11 +47,9 @@ def puppet(behave: Behaviour) -> type[Plugin]:
     """Make a plugin whose provider does what a test says."""
 
     class Puppet(Plugin):
-        requires = (PROVIDERS,)
-
-        def __init__(self, ctx: PluginContext) -> None:
-            super().__init__(ctx)
-            ctx.services.use(PROVIDERS).add("puppet", self)
+        @hookimpl(optionalhook=True)
+        def aipm_model_providers(self) -> Iterable[ModelProvider]:
+            yield ModelProvider(name="puppet", make=lambda: self)
 
         def respond(self, prompt: Prompt) -> AsyncGenerator[Part]:
             return behave(prompt)
@@ -66,7 +63,6 @@ PUPPET = {"provider": "puppet"}
 class Tools(Plugin):
     """Tools that misbehave."""
 
-    offers = ("sleep", "boom", "replaced")
     cancelled = False
 
     @hookimpl
@@ -91,7 +87,7 @@ class Tools(Plugin):
         raise OSError("secret detail")
 
 
-async def open_calls(talk: Talk) -> int:
+async def open_calls(talk: PersonSession) -> int:
     rows = await talk.stage.runtime.store.all("select 1 from agent_calls where status is null")
     return len(rows)
 
@@ -308,8 +304,6 @@ def test_texts_exist_in_both_languages() -> None:
 class Strange(Plugin):
     """Tools whose results are out of the ordinary."""
 
-    offers = ("large", "usurped", "stopped")
-
     @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:
         for name, run in (("large", self._large), ("usurped", self._usurped)):
@@ -317,11 +311,11 @@ class Strange(Plugin):
         yield Tool(name="stopped", run=self._large, access=Access.SESSION, description="x")
 
     @hookimpl
-    def aipm_gates(self) -> Iterable[Gate]:
-        yield Gate(name="stop", check=self._stop)
+    def aipm_authorizers(self) -> Iterable[Authorizer]:
+        yield Authorizer(name="stop", check=self._stop, stage=Stage.GATE)
 
-    async def _stop(self, request: Request, _: Session) -> None:
-        if request.tool == "stopped":
+    async def _stop(self, call: Call) -> None:
+        if call.tool.name == "stopped":
             raise ReplyReplaced("stop and look")
 
     async def _large(self, call: Any, args: NoArguments) -> Json:
@@ -405,11 +399,11 @@ async def test_a_provider_is_offered_once() -> None:
     from aipm_ui_gateway.plugin import UiGateway
 
     class Twice(puppet(nothing)):  # type: ignore[misc]
-        def __init__(self, ctx: PluginContext) -> None:
-            super().__init__(ctx)
-            ctx.services.use(PROVIDERS).add("scripted", self)
+        @hookimpl(optionalhook=True)
+        def aipm_model_providers(self) -> Iterable[ModelProvider]:
+            yield ModelProvider(name="scripted", make=lambda: self)
 
-    with pytest.raises(PluginError, match=r"plugin 'twice': .*provider 'scripted' is added twice"):
+    with pytest.raises(PluginError, match=r"plugin 'twice': provider 'scripted' is given twice"):
         async with running(Sessions, UiGateway, AgentLoop, Twice):
             pass
 
@@ -449,6 +443,6 @@ LAUNCHER = str(Path(launcher.__file__))
 def test_the_launcher_becomes_nothing_it_should_not(
     parent: Callable[[], int], word: str, code: int, told: str
 ) -> None:
-    command = [sys.executable, LAUNCHER, str(parent()), word]
+    command = [sys.executable, LAUNCHER, str(parent()), "0", word]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (code, told)

@@ -28,6 +28,7 @@ from aipm_agent_loop.config import AgentLoopConfig
 from aipm_agent_loop.providers import models
 from aipm_agent_loop.providers.models import PydanticAi
 from aipm_agent_loop.testing import shape, talking
+from aipm_devkit.testing import CHAT
 from pydantic_ai.messages import BinaryContent, ModelMessage
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from starlette.applications import Starlette
@@ -36,7 +37,6 @@ from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
 from aipm_core import Json
-from aipm_core.testing import CHAT
 
 SCHEMA: dict[str, Json] = {
     "type": "object",
@@ -184,7 +184,7 @@ async def test_an_openai_compatible_server_drives_a_tool_turn(
     assert system["role"] in {"system", "developer"}
     assert "Antworte kurz." in system["content"]
     names = {tool["function"]["name"] for tool in server.asked[0]["tools"]}
-    assert names == {"file_list", "file_read", "shell_execute"}
+    assert names == {"file_list", "file_read", "help", "shell_execute"}
     assert "session_token" not in json.dumps(server.asked)
 
 

@@ -12,8 +12,8 @@ import anyio
 import pytest
 from aipm_agent_loop.testing import session, talking
 from aipm_ui_gateway.api import UI_PORT
-from aipm_ui_gateway.client import connected
-from aipm_ui_gateway.testing import Person, Stage
+from aipm_ui_gateway.client.ui_client import connected
+from aipm_ui_gateway.testing import Person, ServedTeam
 
 from aipm_core import Json
 
@@ -44,19 +44,19 @@ class Line:
                     return seen
 
 
-Opening: TypeAlias = Callable[[Stage, Person], AbstractAsyncContextManager[Line]]
+Opening: TypeAlias = Callable[[ServedTeam, Person], AbstractAsyncContextManager[Line]]
 START = {"projectId": "p", "agentId": "bot"}
 
 
 @asynccontextmanager
-async def websocket(stage: Stage, person: Person) -> AsyncGenerator[Line]:
+async def websocket(stage: ServedTeam, person: Person) -> AsyncGenerator[Line]:
     async with connected(stage.ws, person.token) as ui:
         opened = await ui.command("openSession", START)
         yield Line(ui.command, ui.event, opened["sessionId"])
 
 
 @asynccontextmanager
-async def event_stream(stage: Stage, person: Person) -> AsyncGenerator[Line]:
+async def event_stream(stage: ServedTeam, person: Person) -> AsyncGenerator[Line]:
     session_id = await stage.open(person)
 
     async def command(kind: str, payload: Json) -> None:
@@ -67,7 +67,7 @@ async def event_stream(stage: Stage, person: Person) -> AsyncGenerator[Line]:
 
 
 @asynccontextmanager
-async def in_process(stage: Stage, person: Person) -> AsyncGenerator[Line]:
+async def in_process(stage: ServedTeam, person: Person) -> AsyncGenerator[Line]:
     async with stage.runtime.services.use(UI_PORT).connect(person.agent) as ui:
 
         async def command(kind: str, payload: Json) -> Frame:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aipm_agent_loop.testing import Talk, script, session, shape, talking
+from aipm_agent_loop.testing import PersonSession, script, session, shape, talking
 
 from aipm_core import CallError, Json, Request, Session
 
@@ -138,8 +138,8 @@ async def test_unknown_tools_and_bad_arguments_are_results(tmp_path: Path) -> No
 async def test_registry_tools_run_as_the_agent_of_the_session(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         answer = await talk.ask("!call help {}")
-    assert '"name": "logout"' in answer
-    assert "shell:execute" not in answer
+    assert '"name": "shell:execute"' in answer
+    assert '"name": "logout"' not in answer
 
 
 async def test_the_loops_own_tools_do_not_exist_for_agents(tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ async def test_one_sessions_question_and_endless_tool_leave_another_alone(tmp_pa
             await talk.turn()
 
 
-async def calls(talk: Talk) -> list[tuple[str, str]]:
+async def calls(talk: PersonSession) -> list[tuple[str, str]]:
     rows = await talk.stage.runtime.store.all(
         "select name, status from agent_calls where session_id = ? order by message, place",
         talk.session,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from aipm_core import Reader, ServiceKey, Session, Tx
+from aipm_core import Reader, ServiceKey, Session, Tx, hookspec
 
 State: TypeAlias = Literal["pending", "active", "ended", "expired"]
 EndReason: TypeAlias = Literal["end", "max_turns", "timeout", "session_lost"]
@@ -34,7 +35,7 @@ class Conversation:
 
     @property
     def over(self) -> bool:
-        """Say whether nothing more can be said in it."""
+        """Return whether nothing more can be said in it."""
         return self.state in {"ended", "expired"}
 
     def partner_of(self, agent_id: str) -> str:
@@ -50,12 +51,25 @@ class Origin:
     delegation_id: str | None = None
 
 
-class TaskResolver(Protocol):
-    """A plugin that knows for which task a chat session starts a conversation."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskResolver:
+    """Knows for which task a chat session starts a conversation.
 
-    async def origin_of(self, tx: Tx, session: Session, participant_id: str) -> Origin | None:
-        """Return what a new conversation is bound to, if anything."""
-        ...
+    ``origin_of`` takes the session and the id of the partner, and returns what the new
+    conversation is bound to, if anything.
+    """
+
+    name: str
+    origin_of: Callable[[Tx, Session, str], Awaitable[Origin | None]]
+
+
+class ConversationHooks:
+    """The hooks of this plugin."""
+
+    @hookspec
+    def aipm_conversation_tasks(self) -> Iterable[TaskResolver]:
+        """The task a new conversation is held for; the first answer counts. Names are unique."""
+        return ()
 
 
 class Conversations(Protocol):
@@ -73,10 +87,6 @@ class Conversations(Protocol):
         self, db: Reader, project_id: str, one: str, other: str
     ) -> Conversation | None:
         """Find the conversation two agents are in now, whoever started it."""
-        ...
-
-    def resolve_task(self, resolver: TaskResolver) -> None:
-        """Ask this plugin for the task of a new conversation. Call it in a constructor."""
         ...
 
 

@@ -52,4 +52,12 @@ MIGRATIONS = [
                 where lost_at is not null;
         """,
     ),
+    Migration(
+        name="0002_recent",
+        sql="""
+            create index conversations_recent on conversations (project_id, created_at, id);
+            create index conversations_over on conversations (project_id, ended_at)
+                where ended_at is not null;
+        """,
+    ),
 ]

@@ -6,41 +6,38 @@ from collections.abc import Mapping
 from functools import partial
 
 from aipm_file_chat.api import Chat
-from aipm_sessions.api import Need, SessionDesk
+from aipm_sessions.api import Need, SessionStore
 
 from aipm_conversations.api import Conversation, topic
-from aipm_conversations.archive import Archive
-from aipm_conversations.book import Book
 from aipm_conversations.config import ConversationsConfig
+from aipm_conversations.queries import ConversationQueries
+from aipm_conversations.transitions import Transitions
 from aipm_core import Json, PluginContext, Reader, Session, Tx
-from aipm_core.models import Purpose
 
 
-class Requests:
+class Invitations:
     """Offers an agent's open conversations that no chat session of it attends.
 
     That is an invitation nobody has noticed, or one whose session is gone: then the next session
-    gets what was said so far, because it remembers nothing. It is also a ``PendingExtra``:
+    gets what was said so far, because it remembers nothing. It also gives ``fields``:
     reading the first message is taking notice too. Otherwise an agent that reads before it asks
     for its next action would answer in a pending conversation.
     """
 
     name = "conversation_request"
-    purpose: Purpose = "chat"
-    rank = 5
 
     def __init__(
         self,
         ctx: PluginContext[ConversationsConfig],
-        archive: Archive,
-        book: Book,
+        queries: ConversationQueries,
+        transitions: Transitions,
         chat: Chat,
-        desk: SessionDesk,
+        sessions: SessionStore,
     ) -> None:
         self._ctx = ctx
-        self._desk = desk
-        self._archive = archive
-        self._book = book
+        self._sessions = sessions
+        self._queries = queries
+        self._transitions = transitions
         self._chat = chat
 
     def topics(self, session: Session) -> tuple[str, ...]:
@@ -50,8 +47,10 @@ class Requests:
     async def look(self, session: Session) -> Mapping[str, Json] | None:
         """Return the oldest one offered, and note that this session attends it."""
         store, me = self._ctx.store, session.agent_id
-        for offered in await self._archive.offered_to(store, session.project_id, me):
-            if await store.write(partial(self._book.attend, conversation=offered, session=session)):
+        for offered in await self._queries.offered_to(store, session.project_id, me):
+            if await store.write(
+                partial(self._transitions.attend, conversation=offered, session=session)
+            ):
                 if offered.state == "pending" and me == offered.participant_id:
                     return self._invitation(offered)
                 return await self._resumption(offered, me)
@@ -70,7 +69,7 @@ class Requests:
             Need(
                 agent_id=row["agent_id"],
                 project_id=row["project_id"],
-                purpose=self.purpose,
+                purpose="chat",
                 reason=self.name,
             )
             for row in rows
@@ -79,15 +78,19 @@ class Requests:
     async def fields(self, tx: Tx, session: Session) -> Mapping[str, Json]:
         """Note that the agent reads its messages; nothing is added to the reply."""
         me = session.agent_id
-        await self._desk.check_open(tx, session)
-        for offered in await self._archive.offered_to(tx, session.project_id, me):
+        await self._sessions.check_open(tx, session)
+        for offered in await self._queries.offered_to(tx, session.project_id, me):
             if offered.state == "pending" and me == offered.participant_id:
-                await self._book.attend(tx, offered, session)
+                await self._transitions.attend(tx, offered, session)
         return {}
 
     def _invitation(self, offered: Conversation) -> Mapping[str, Json]:
-        text = self._ctx.texts("work.conversation_request", initiator=offered.initiator_id)
-        return {**self._shown(offered), "instruction": text}
+        return {
+            **self._shown(offered),
+            "instruction": self._ctx.texts(
+                "instructions.conversation_request", initiator=offered.initiator_id
+            ),
+        }
 
     async def _resumption(self, offered: Conversation, me: str) -> Mapping[str, Json]:
         said = await self._chat.of_conversation(self._ctx.store, offered.id)
@@ -97,7 +100,7 @@ class Requests:
             "partner_agent_id": partner,
             "turns": offered.turns,
             "messages": [{"id": m.id, "senderId": m.sender_id, "content": m.content} for m in said],
-            "instruction": self._ctx.texts("work.conversation_resumed", partner=partner),
+            "instruction": self._ctx.texts("instructions.conversation_resumed", partner=partner),
         }
 
     def _shown(self, offered: Conversation) -> dict[str, Json]:
@@ -110,22 +113,20 @@ class Requests:
         }
 
 
-class Endings:
+class EndNotices:
     """Tells each side once that a conversation is over, who ended it, and why."""
 
     name = "conversation_ended"
-    purpose: Purpose = "chat"
-    rank = 10
 
     def __init__(
         self,
         ctx: PluginContext[ConversationsConfig],
-        archive: Archive,
-        book: Book,
+        queries: ConversationQueries,
+        transitions: Transitions,
     ) -> None:
         self._ctx = ctx
-        self._archive = archive
-        self._book = book
+        self._queries = queries
+        self._transitions = transitions
 
     def topics(self, session: Session) -> tuple[str, ...]:
         """Wake for changes of this agent's conversations."""
@@ -134,10 +135,10 @@ class Endings:
     async def look(self, session: Session) -> Mapping[str, Json] | None:
         """Return the oldest end this agent has not heard of, and note that it has now."""
         store, me = self._ctx.store, session.agent_id
-        over = await self._archive.untold_to(store, session.project_id, me)
+        over = await self._queries.untold_to(store, session.project_id, me)
         if over is None:
             return None
-        hear = partial(self._book.hear, conversation_id=over.id, session=session)
+        hear = partial(self._transitions.hear, conversation_id=over.id, session=session)
         return self._shown(over, me) if await store.write(hear) else None
 
     def _shown(self, over: Conversation, me: str) -> dict[str, Json]:
@@ -151,7 +152,7 @@ class Endings:
             "reason": over.end_reason,
             "turns": over.turns,
             "instruction": self._ctx.texts(
-                "work.conversation_ended", ended_by=over.ended_by, reason=reason
+                "instructions.conversation_ended", ended_by=over.ended_by, end_reason=reason
             ),
         }
 

@@ -10,13 +10,13 @@ import anyio
 import pytest
 from aipm_conversations.plugin import Conversations
 from aipm_file_chat.plugin import FileChat
-from aipm_sessions.api import WORK_BOARD
+from aipm_sessions.api import WORK
 from aipm_sessions.testing import Caller, Team, team
 
 NEVER = {"pending_seconds": 1e9, "active_seconds": 1e9, "session_lost_seconds": 1e9}
 
 
-class Watch:
+class ManualClock:
     """A clock that only moves when told."""
 
     def __init__(self) -> None:
@@ -28,13 +28,15 @@ class Watch:
 
 @asynccontextmanager
 async def pair(
-    root: Path, watch: Watch | None = None, **config: Any
+    root: Path, watch: ManualClock | None = None, **config: Any
 ) -> AsyncGenerator[tuple[Team, Caller, Caller]]:
     """Give a chat session of ``ann`` and one of ``bob``; ``cat`` looks on, ``eve`` is elsewhere."""
     settings = {"conversations": config or NEVER}
     if watch is not None:
         settings["sessions"] = {"idle_seconds": 1e9, "hard_seconds": 1e9}
-    async with team(FileChat, Conversations, root=root, clock=watch or Watch(), **settings) as made:
+    async with team(
+        FileChat, Conversations, root=root, clock=watch or ManualClock(), **settings
+    ) as made:
         await made.add("ann", "bob", "cat")
         await made.add_project("other")
         await made.add("eve", project="other")
@@ -281,7 +283,7 @@ async def test_ends_that_are_refused(tmp_path: Path) -> None:
 
 
 async def test_an_unanswered_invitation_expires_and_both_are_told(tmp_path: Path) -> None:
-    watch = Watch()
+    watch = ManualClock()
     config = {**NEVER, "pending_seconds": 300}
     async with pair(tmp_path, watch, **config) as (_, ann, bob):
         conversation = await start(ann)
@@ -294,7 +296,7 @@ async def test_an_unanswered_invitation_expires_and_both_are_told(tmp_path: Path
 
 
 async def test_silence_ends_an_active_conversation_and_talk_keeps_it(tmp_path: Path) -> None:
-    watch = Watch()
+    watch = ManualClock()
     config = {**NEVER, "active_seconds": 600}
     async with pair(tmp_path, watch, **config) as (_, ann, bob):
         conversation = await start(ann)
@@ -315,7 +317,7 @@ async def test_silence_ends_an_active_conversation_and_talk_keeps_it(tmp_path: P
 
 
 async def test_an_overdue_conversation_makes_room_for_a_new_one(tmp_path: Path) -> None:
-    watch = Watch()
+    watch = ManualClock()
     async with pair(tmp_path, watch, **{**NEVER, "pending_seconds": 300}) as (_, ann, bob):
         first = await start(ann)
         watch.time += 301
@@ -323,7 +325,7 @@ async def test_an_overdue_conversation_makes_room_for_a_new_one(tmp_path: Path) 
 
 
 async def test_a_lost_session_ends_it_for_both(tmp_path: Path) -> None:
-    watch = Watch()
+    watch = ManualClock()
     config = {**NEVER, "session_lost_seconds": 120}
     async with pair(tmp_path, watch, **config) as (made, ann, bob):
         conversation = await start(ann)
@@ -341,7 +343,7 @@ async def test_a_lost_session_ends_it_for_both(tmp_path: Path) -> None:
 
 
 async def test_a_second_chat_session_of_the_agent_keeps_it_open(tmp_path: Path) -> None:
-    watch = Watch()
+    watch = ManualClock()
     config = {**NEVER, "session_lost_seconds": 0}
     async with pair(tmp_path, watch, **config) as (made, ann, bob):
         conversation = await start(ann)
@@ -363,7 +365,7 @@ async def test_the_next_chat_session_takes_up_what_the_last_one_left(tmp_path: P
         conversation = await start(ann)
         await say(bob, conversation, "ごりら")
         await ann.does("get_pending_messages")
-        board = made.services.use(WORK_BOARD)
+        board = made.services.use(WORK)
         assert await board.needs(made.store) == [
             need for need in await board.needs(made.store) if need.agent_id == "bob"
         ]

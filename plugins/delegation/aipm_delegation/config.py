@@ -14,3 +14,5 @@ class DelegationConfig(PluginConfig):
     """A chat session not heard of for so long loses what it took."""
     max_attempts: int = Field(default=3, ge=1)
     """A delegation given up so often has failed."""
+    keep_days: float = Field(default=90, gt=0)
+    """How long delegations are kept after they have ended."""

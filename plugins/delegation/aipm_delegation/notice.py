@@ -6,9 +6,11 @@ import json
 
 from aipm_notifications.api import Inbox
 
-from aipm_core import Json, PluginContext, Tx
+from aipm_core import Json, PluginContext, Tx, quoted
 from aipm_delegation.config import DelegationConfig
-from aipm_delegation.ledger import Delegation, Outcome
+from aipm_delegation.delegation_store import Delegation, Outcome
+
+_MAX_RESULT_CHARACTERS = 500  # get_task_conversations returns all of it
 
 
 class Notice:
@@ -40,8 +42,8 @@ class Notice:
         )
 
 
-def _short(result: Json, limit: int = 500) -> str:
+def _short(result: Json) -> str:
     if result is None:
         return "-"
     text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return quoted(text, _MAX_RESULT_CHARACTERS)

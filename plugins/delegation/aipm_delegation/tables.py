@@ -37,4 +37,8 @@ MIGRATIONS = [
             create index chat_delegations_session on chat_delegations (task_session_id);
         """,
     ),
+    Migration(
+        name="0002_recent",
+        sql="create index chat_delegations_recent on chat_delegations (project_id, created_at, id)",
+    ),
 ]

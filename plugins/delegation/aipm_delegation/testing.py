@@ -11,12 +11,11 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import anyio
+from aipm_devkit.program import Install, Server
 from anyio import to_thread
 from mcp import Client
 
-from aipm_core import Json
-from aipm_core.models import Purpose
-from aipm_core.testkit import Install, Server
+from aipm_core import Json, Purpose
 
 
 class Killed(Exception):
@@ -27,13 +26,15 @@ class ServerLost(Exception):
     """The server went away during a call: nobody knows what became of it."""
 
 
-class World:
+class KillableServer:
     """A server that can be killed, and what everybody shares."""
 
-    def __init__(self, install: Install, passkeys: dict[str, str], fates: dict[str, Fate]) -> None:
+    def __init__(
+        self, install: Install, passkeys: dict[str, str], kill_plans: dict[str, KillPlan]
+    ) -> None:
         self.install = install
         self.passkeys = passkeys
-        self.fates = fates
+        self.kill_plans = kill_plans
         self.up = anyio.Event()
         self.finished = anyio.Event()
         self.port = 0
@@ -62,7 +63,7 @@ class World:
         await self._servers.aclose()
 
 
-class Fate:
+class KillPlan:
     """When one process is killed: at its n-th call, that many seconds after it was sent."""
 
     def __init__(self, call: int, delay: float) -> None:
@@ -70,21 +71,21 @@ class Fate:
         self.delay = delay
         self.calls = 0
 
-    def strikes(self) -> bool:
+    def kills(self) -> bool:
         """Count a call; say whether it is the one."""
         self.calls += 1
         return self.calls == self.call
 
 
-class Agent:
+class AgentProcess:
     """One agent process: a connection, a token, and what it knows of the game."""
 
     def __init__(
         self,
-        world: World,
+        world: KillableServer,
         agent_id: str,
         purpose: Purpose,
-        play: Callable[[Agent], Awaitable[None]],
+        play: Callable[[AgentProcess], Awaitable[None]],
     ) -> None:
         self.world = world
         self.name = f"{agent_id}/{purpose}"
@@ -147,13 +148,15 @@ class Agent:
     async def call(self, tool: str, **arguments: Json) -> dict[str, Any]:
         """Call a tool, and meet what fate has in store for this process or the server."""
         for victim in ("server", self.name):
-            fate = self.world.fates.get(victim)
-            if fate is not None and fate.strikes():
-                await self._struck(victim, fate, tool, arguments)
+            kill_plan = self.world.kill_plans.get(victim)
+            if kill_plan is not None and kill_plan.kills():
+                await self._struck(victim, kill_plan, tool, arguments)
         return await self._send(tool, arguments)
 
-    async def _struck(self, victim: str, fate: Fate, tool: str, arguments: dict[str, Any]) -> None:
-        with anyio.move_on_after(fate.delay):
+    async def _struck(
+        self, victim: str, kill_plan: KillPlan, tool: str, arguments: dict[str, Any]
+    ) -> None:
+        with anyio.move_on_after(kill_plan.delay):
             await self._send(tool, arguments)
         if victim != "server":
             raise Killed

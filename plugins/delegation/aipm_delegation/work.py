@@ -6,36 +6,33 @@ from collections.abc import Mapping
 
 from aipm_conversations.api import Conversations, Origin
 from aipm_file_chat.api import Chat
-from aipm_sessions.api import Need, SessionDesk
+from aipm_sessions.api import Need, SessionStore
 
 from aipm_core import Json, PluginContext, Reader, Session, Tx
-from aipm_core.models import Purpose
 from aipm_delegation.config import DelegationConfig
-from aipm_delegation.ledger import Delegation, Ledger, topic
+from aipm_delegation.delegation_store import Delegation, DelegationStore, topic
 from aipm_delegation.transcripts import transcripts
 
 
-class Errand:
+class DelegationWork:
     """Shows pending delegations, hands them out, and binds conversations to them.
 
-    That is a ``WorkSource``, a ``PendingExtra`` and a ``TaskResolver`` of three other plugins.
+    That makes a ``WorkSource``, ``PendingFields`` and a ``TaskResolver`` of three other plugins.
     """
 
     name = "process_delegation"
-    purpose: Purpose = "chat"
-    rank = 15
 
     def __init__(
         self,
         ctx: PluginContext[DelegationConfig],
-        ledger: Ledger,
-        desk: SessionDesk,
+        delegation_store: DelegationStore,
+        sessions: SessionStore,
         conversations: Conversations | None,
         chat: Chat | None,
     ) -> None:
         self._ctx = ctx
-        self._ledger = ledger
-        self._desk = desk
+        self._delegation_store = delegation_store
+        self._sessions = sessions
         self._conversations = conversations
         self._chat = chat
 
@@ -45,13 +42,13 @@ class Errand:
 
     async def look(self, session: Session) -> Mapping[str, Json] | None:
         """Show the oldest one; ``get_pending_messages`` hands it out."""
-        waiting = await self._ledger.pending(self._ctx.store, session, 1)
+        waiting = await self._delegation_store.pending(self._ctx.store, session, 1)
         if not waiting:
             return None
         return {
             "action": self.name,
             **_shown(waiting[0]),
-            "instruction": self._ctx.texts("work.process_delegation"),
+            "instruction": self._ctx.texts("instructions.process_delegation"),
         }
 
     async def needs(self, db: Reader) -> list[Need]:
@@ -64,7 +61,7 @@ class Errand:
             Need(
                 agent_id=row["agent_id"],
                 project_id=row["project_id"],
-                purpose=self.purpose,
+                purpose="chat",
                 reason=self.name,
             )
             for row in rows
@@ -73,15 +70,15 @@ class Errand:
     async def fields(self, tx: Tx, session: Session) -> Mapping[str, Json]:
         """Hand out what waits, in the transaction that reads the messages."""
         shown: list[Json] = []
-        await self._desk.check_open(tx, session)
-        for delegation in await self._ledger.pending(tx, session):
-            await self._ledger.take(tx, delegation, session)
+        await self._sessions.check_open(tx, session)
+        for delegation in await self._delegation_store.pending(tx, session):
+            await self._delegation_store.take(tx, delegation, session)
             shown.append({**_shown(delegation), **await self._earlier(tx, delegation)})
         return {"pending_delegations": shown}
 
     async def origin_of(self, tx: Tx, session: Session, participant_id: str) -> Origin | None:
         """Bind a conversation to the delegation that asks for it."""
-        asked = await self._ledger.open_towards(tx, session, participant_id)
+        asked = await self._delegation_store.open_towards(tx, session, participant_id)
         if not asked:
             return None
         return Origin(task_id=asked[0].task_id, delegation_id=asked[0].id)

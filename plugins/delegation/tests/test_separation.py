@@ -1,6 +1,6 @@
 """Task sessions do not talk; the two sessions of an agent do not meet."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,12 @@ import anyio
 import pytest
 from aipm_conversations.plugin import Conversations
 from aipm_delegation.plugin import Delegation
-from aipm_delegation.separation import TALKING
 from aipm_file_chat.plugin import FileChat
 from aipm_notifications.api import INBOX
 from aipm_notifications.plugin import Notifications
 from aipm_sessions.testing import Caller, Team, team
 
-from aipm_core import Tx
+from aipm_core import Access, AnyTool, Call, Json, NoArguments, Plugin, Trait, Tx, hookimpl, tool
 
 TALK = (FileChat, Notifications, Conversations)
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -48,8 +47,26 @@ async def test_a_task_session_is_sent_to_delegation(tmp_path: Path, tool: str) -
 
 async def test_every_talking_tool_is_really_there(tmp_path: Path) -> None:
     async with sessions(tmp_path, *TALK, Delegation) as (made, _task, _chat):
-        names = {tool.name for tool in made.aipm.runtime.catalog()}
-        assert names >= TALKING == set(ARGUMENTS)
+        catalog = made.aipm.runtime.catalog()
+        assert {tool.name for tool in catalog if Trait.TALKS in tool.traits} == set(ARGUMENTS)
+
+
+class Megaphone(Plugin):
+    """A tool of somebody else's that talks."""
+
+    @hookimpl
+    def aipm_tools(self) -> Iterable[AnyTool]:
+        yield tool(self.shout, access=Access.SESSION, traits=(Trait.TALKS,))
+
+    async def shout(self, call: Call, args: NoArguments) -> Json:
+        """Shout."""
+        return {"said": "hey"}
+
+
+async def test_the_rule_holds_for_talking_tools_of_others(tmp_path: Path) -> None:
+    async with sessions(tmp_path, *TALK, Delegation, Megaphone) as (_, task, chat):
+        assert (await task.refused("shout")).code == "chat_session_required"
+        assert await chat.does("shout") == {"said": "hey"}
 
 
 async def test_without_the_plugin_task_sessions_send_messages(tmp_path: Path) -> None:
@@ -66,7 +83,7 @@ async def test_help_says_so_in_advance(tmp_path: Path) -> None:
     async with sessions(tmp_path, *TALK, Delegation) as (_, task, chat):
         for caller, available in ((task, False), (chat, True)):
             lines = {line["name"]: line for line in (await caller.does("help"))["tools"]}
-            for tool in TALKING:
+            for tool in ARGUMENTS:
                 assert lines[tool]["available"] is available
         assert "delegate_to_chat_session" in lines
         lines = {line["name"]: line for line in (await task.does("help"))["tools"]}

@@ -1,4 +1,4 @@
-"""The scenario of seed 003 over real MCP connections, undisturbed and with everything killed once.
+"""A game of shiritori over real MCP connections, undisturbed and with everything killed once.
 
 Agents are started by a supervisor that asks what ``aipm work`` asks.
 """
@@ -12,17 +12,18 @@ from typing import Any
 
 import anyio
 import pytest
-from aipm_delegation.testing import Agent, Fate, Killed, World
-from aipm_sessions.api import DIRECTORY, SESSION_DESK
-from aipm_sessions.plugin import REGISTRY, ROSTER
-from aipm_sessions.roster import Claim, Roster, Vacancy
-from aipm_tasks.api import TASK_DESK
+from aipm_cli import settings_file
+from aipm_cli.program import open_runtime
+from aipm_delegation.testing import AgentProcess, KillableServer, Killed, KillPlan
+from aipm_devkit.program import Install
+from aipm_sessions.api import DIRECTORY, SESSIONS
+from aipm_sessions.missing_sessions import Claim, MissingSession, SqlMissingSessions
+from aipm_sessions.plugin import ADMINISTRATION, WORK_CLAIMS
+from aipm_tasks.api import TASKS
 
 from aipm_core import Request, Tx
-from aipm_core import config as settings_file
 from aipm_core.models import Kind
-from aipm_core.runtime import Runtime, open_runtime
-from aipm_core.testkit import Install
+from aipm_core.runtime import Runtime
 
 WORDS = (
     *("りんご", "ごりら", "らっぱ", "ぱんだ", "だるま", "まくら"),
@@ -31,7 +32,7 @@ WORDS = (
 PURPOSE = "worker-bと6往復しりとりをしてほしい。最初は「りんご」で。"
 
 
-async def work(me: Agent) -> None:
+async def work(me: AgentProcess) -> None:
     """Delegate once, wait for the outcome on the server, check it, report."""
     if (await me.does("get_next_action", timeout_seconds=1))["action"] != "work":
         return  # a session whose login got no answer holds the task; the supervisor ends it
@@ -58,7 +59,7 @@ class Game:
         self.over = False
 
 
-async def talk(me: Agent) -> None:
+async def talk(me: AgentProcess) -> None:
     """Do what ``get_next_action`` says until the game is over for this side."""
     game, leads = Game(), me.agent_id == "worker-a"
     while not game.over:
@@ -77,7 +78,7 @@ async def talk(me: Agent) -> None:
     await me.does("logout")
 
 
-async def read(me: Agent, game: Game) -> None:
+async def read(me: AgentProcess, game: Game) -> None:
     """Read what is pending: words of the partner, and perhaps the delegation."""
     pending = await me.does("get_pending_messages")
     for message in pending["pending_messages"]:
@@ -92,7 +93,7 @@ async def read(me: Agent, game: Game) -> None:
                 await report(me, game)
 
 
-async def lead(me: Agent, game: Game) -> None:
+async def lead(me: AgentProcess, game: Game) -> None:
     """Begin, speak every second word, and end after the twelfth."""
     if game.conversation is None and game.delegation is not None:
         started = await me.does(
@@ -107,19 +108,19 @@ async def lead(me: Agent, game: Game) -> None:
         await speak(me, game, "send_conversation_message")
 
 
-async def follow(me: Agent, game: Game) -> None:
+async def follow(me: AgentProcess, game: Game) -> None:
     """Answer every word."""
     if game.conversation is not None and len(game.said) % 2 == 1:
         await speak(me, game, "respond_conversation_message")
 
 
-async def speak(me: Agent, game: Game, tool: str) -> None:
+async def speak(me: AgentProcess, game: Game, tool: str) -> None:
     word = WORDS[len(game.said)]
     sent = await me.does(tool, conversation_id=game.conversation, content=word)
     game.said[sent["message_id"]] = word
 
 
-async def report(me: Agent, game: Game) -> None:
+async def report(me: AgentProcess, game: Game) -> None:
     if game.delegation is not None:
         await me.does(
             "report_delegation_completed", delegation_id=game.delegation, result="12語続いた"
@@ -127,38 +128,42 @@ async def report(me: Agent, game: Game) -> None:
         game.over = True
 
 
-async def watch(me: Agent) -> None:
+async def watch(me: AgentProcess) -> None:
     """Look at the board when all is over, as the person who gave the task."""
     await me.world.finished.wait()
     tasks = (await me.does("list_tasks"))["tasks"]
     me.world.notes["board"] = [one["status"] for one in tasks]
 
 
-async def supervise(world: World, runtime: Runtime) -> None:
+async def supervise(world: KillableServer, runtime: Runtime) -> None:
     """Start whoever is needed, and report whose process has ended, until the task is done."""
-    roster = runtime.services.use(ROSTER)
+    missing_sessions = runtime.services.use(WORK_CLAIMS)
     async with anyio.create_task_group() as agents:
-        agents.start_soon(Agent(world, "pat", "chat", watch).live)
+        agents.start_soon(AgentProcess(world, "pat", "chat", watch).live)
         while not await runtime.store.one("select 1 from tasks where status = 'done'"):
-            for vacancy in await roster.wait("p", Claim(supervisor="test", seconds=60), 1):
-                agents.start_soon(run_agent, world, roster, vacancy)
+            for wanted in await missing_sessions.wait("p", Claim(supervisor="test", seconds=60), 1):
+                agents.start_soon(run_agent, world, missing_sessions, wanted)
         world.finished.set()
 
 
-async def run_agent(world: World, roster: Roster, vacancy: Vacancy) -> None:
-    play = work if vacancy.purpose == "task" else talk
+async def run_agent(
+    world: KillableServer, missing_sessions: SqlMissingSessions, wanted: MissingSession
+) -> None:
+    play = work if wanted.purpose == "task" else talk
     with suppress(Killed):
-        await Agent(world, vacancy.agent_id, vacancy.purpose, play).live()
-    assert vacancy.claim_id is not None
-    await roster.claims.end(vacancy.claim_id)
+        await AgentProcess(world, wanted.agent_id, wanted.purpose, play).live()
+    assert wanted.claim_id is not None
+    await missing_sessions.claims.end(wanted.claim_id)
 
 
 @asynccontextmanager
-async def world_of(root: Path, fates: dict[str, Fate]) -> AsyncGenerator[tuple[World, Runtime]]:
+async def world_of(
+    root: Path, kill_plans: dict[str, KillPlan]
+) -> AsyncGenerator[tuple[KillableServer, Runtime]]:
     """Set up project, agents and task, and start the server; the supervisor has its own runtime."""
     install = Install.make(root)
     async with open_runtime(settings_file.load(root / "aipm.toml")) as runtime:
-        world = World(install, await staff(runtime, root), fates)
+        world = KillableServer(install, await staff(runtime, root), kill_plans)
         await give_task(runtime)
         try:
             await world.start()
@@ -169,12 +174,12 @@ async def world_of(root: Path, fates: dict[str, Fate]) -> AsyncGenerator[tuple[W
 
 async def staff(runtime: Runtime, root: Path) -> dict[str, str]:
     """Add the project and its people; return their passkeys."""
-    registry = runtime.services.use(REGISTRY)
-    await registry.add_project("p", "P", root / "work")
+    administration = runtime.services.use(ADMINISTRATION)
+    await administration.add_project("p", "P", root / "work")
     kinds: dict[str, Kind] = {"pat": "human", "worker-a": "ai", "worker-b": "ai"}
     passkeys = {}
     for name, kind in kinds.items():
-        _, passkeys[name] = await registry.add_agent(
+        _, passkeys[name] = await administration.add_agent(
             name,
             project_id="p",
             name=name,
@@ -187,22 +192,22 @@ async def staff(runtime: Runtime, root: Path) -> dict[str, str]:
 
 async def give_task(runtime: Runtime) -> None:
     """Let the person give worker-a the task, and start it."""
-    desk, tasks = runtime.services.use(SESSION_DESK), runtime.services.use(TASK_DESK)
+    sessions, tasks = runtime.services.use(SESSIONS), runtime.services.use(TASKS)
     pat = await runtime.services.use(DIRECTORY).agent(runtime.store, "pat")
     assert pat is not None
-    session, token = await runtime.store.write(lambda tx: desk.open(tx, pat, "p", "task"))
+    session, token = await runtime.store.write(lambda tx: sessions.open(tx, pat, "p", "task"))
     task = {"title": PURPOSE, "assignee_id": "worker-a"}
     reply = await runtime.call(Request(tool="create_task", arguments=task, credential=token))
     task_id = reply.result["task"]["id"]
 
     async def begin(tx: Tx) -> None:
         await tasks.change_status(tx, task_id, "in_progress", actor_id="pat")
-        await desk.close(tx, session.id, "logout")
+        await sessions.close(tx, session.id, "logout")
 
     await runtime.store.write(begin)
 
 
-async def final_state(world: World, runtime: Runtime) -> dict[str, Any]:
+async def final_state(world: KillableServer, runtime: Runtime) -> dict[str, Any]:
     """Return what must be the same however often somebody was killed on the way."""
     store = runtime.store
     bob = await store.all("select told_at from conversation_sides where agent_id = 'worker-b'")
@@ -232,7 +237,7 @@ async def final_state(world: World, runtime: Runtime) -> dict[str, Any]:
     }
 
 
-def chat_file(world: World, agent: str) -> list[str]:
+def chat_file(world: KillableServer, agent: str) -> list[str]:
     file = world.install.root / "work" / ".ai-pm" / "agents" / agent / "chat.jsonl"
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert len({line["conversationId"] for line in lines}) == 1
@@ -266,15 +271,15 @@ async def test_the_scenario_over_real_connections(tmp_path: Path) -> None:
 async def survives(root: Path, seed: int) -> None:
     chance = random.Random(seed)
     lives = {"server": 45, "worker-a/task": 7, "worker-a/chat": 22, "worker-b/chat": 20}
-    fates = {
-        name: Fate(chance.randint(1, calls), chance.uniform(0, 0.02))
+    kill_plans = {
+        name: KillPlan(chance.randint(1, calls), chance.uniform(0, 0.02))
         for name, calls in lives.items()
     }
-    async with world_of(root, fates) as (world, runtime):
+    async with world_of(root, kill_plans) as (world, runtime):
         with anyio.fail_after(100):
             await supervise(world, runtime)
         assert await final_state(world, runtime) == EXPECTED
-        assert all(fate.calls >= fate.call for fate in fates.values())
+        assert all(kill_plan.calls >= kill_plan.call for kill_plan in kill_plans.values())
 
 
 @pytest.mark.parametrize("seed", range(5))

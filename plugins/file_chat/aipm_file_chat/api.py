@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from aipm_core import Finding, Json, Reader, ServiceKey, Session, Tx
+from aipm_operations.api import Finding
+
+from aipm_core import Json, Reader, ServiceKey, Session, Tx, hookspec
 
 SYSTEM = "system"
 """The sender of what no member of the project wrote; it has no chat file of its own."""
@@ -25,22 +27,41 @@ class Message:
     created_at: str
     related_task_id: str | None = None
     conversation_id: str | None = None
+    corrects: str | None = None
+    """The message it takes the place of; without content it only says that one was withdrawn."""
 
 
-class MessageObserver(Protocol):
-    """A plugin that looks at messages as they are stored."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageObserver:
+    """A look at every message; ``stored`` runs inside the transaction that stores it."""
 
-    async def stored(self, tx: Tx, message: Message) -> None:
-        """React inside the transaction that stores the message."""
-        ...
+    name: str
+    stored: Callable[[Tx, Message], Awaitable[None]]
 
 
-class PendingExtra(Protocol):
-    """A plugin that adds fields to the reply of ``get_pending_messages``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingFields:
+    """More for the reply of ``get_pending_messages``.
 
-    async def fields(self, tx: Tx, session: Session) -> Mapping[str, Json]:
-        """Return the fields, inside the transaction that marks the messages read."""
-        ...
+    ``fields`` returns it, inside the transaction that marks the messages read.
+    """
+
+    name: str
+    fields: Callable[[Tx, Session], Awaitable[Mapping[str, Json]]]
+
+
+class FileChatHooks:
+    """The hooks of this plugin."""
+
+    @hookspec
+    def aipm_message_observers(self) -> Iterable[MessageObserver]:
+        """What happens in the same transaction when a message is stored. A name is given once."""
+        return ()
+
+    @hookspec
+    def aipm_pending_fields(self) -> Iterable[PendingFields]:
+        """Fields added to the reply of ``get_pending_messages``. A name is given once."""
+        return ()
 
 
 class Chat(Protocol):
@@ -69,8 +90,8 @@ class Chat(Protocol):
         """After that transaction: put what is stored into the chat files."""
         ...
 
-    async def newest_received(self, db: Reader, project_id: str, agent_id: str) -> Message | None:
-        """Return the newest message an agent got from somebody else."""
+    async def newest_delivered(self, db: Reader, session: Session) -> Message | None:
+        """Return the newest message that this very session has been given to read."""
         ...
 
     async def of_conversation(self, db: Reader, conversation_id: str) -> list[Message]:
@@ -79,14 +100,6 @@ class Chat(Protocol):
 
     async def unread(self, db: Reader, project_id: str, agent_id: str) -> int:
         """Count an agent's unread messages."""
-        ...
-
-    def observe(self, observer: MessageObserver) -> None:
-        """Show every stored message to an observer. Call it in a plugin's constructor."""
-        ...
-
-    def extend_pending(self, extra: PendingExtra) -> None:
-        """Add fields to ``get_pending_messages``. Call it in a plugin's constructor."""
         ...
 
 

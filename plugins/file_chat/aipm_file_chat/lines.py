@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import orjson
+from aipm_sessions.api import is_name
 
-from aipm_core import is_name
 from aipm_file_chat.api import Message
 
-_LONGEST_LINE = 64 * 1024  # 4,000 characters, each escaped, and the fields around them
-_SLACK = 1024 * 1024  # how much somebody else may have put behind our lines
+_MAX_LINE_BYTES = 64 * 1024  # 4,000 characters, each escaped, and the fields around them
+_FOREIGN_BYTES = 1024 * 1024  # how much somebody else may have put behind our lines
 
 
 class Line(NamedTuple):
@@ -26,7 +26,7 @@ class Line(NamedTuple):
 
 @lru_cache(4096)
 def has_file(agent_id: str) -> bool:
-    """Say whether somebody has a chat file: everybody with a proper name, not the system."""
+    """Return whether somebody has a chat file: everybody with a proper name, not the system."""
     return is_name(agent_id)
 
 
@@ -45,6 +45,8 @@ def line_of(message: Message, owner: str) -> Line:
         shown["relatedTaskId"] = message.related_task_id
     if message.conversation_id is not None:
         shown["conversationId"] = message.conversation_id
+    if message.corrects is not None:
+        shown["corrects"] = message.corrects
     return Line(message.seq, message.id, orjson.dumps(shown) + b"\n")
 
 
@@ -87,7 +89,7 @@ def _is_whole(line: bytes) -> bool:
 
 def _present(file: int, size: int, lines: Sequence[Line]) -> set[str]:
     """Look for lines at the end of the file, where they must be if they were ever written."""
-    window = min(size, 2 * sum(len(line.text) for line in lines) + _SLACK)
+    window = min(size, 2 * sum(len(line.text) for line in lines) + _FOREIGN_BYTES)
     return set(ids_in(_read(file, size - window, window), {line.id for line in lines}))
 
 
@@ -95,7 +97,7 @@ def _torn_tail(file: int, size: int) -> bytes:
     """Return what stands behind the last newline."""
     if size == 0 or os.pread(file, 1, size - 1) == b"\n":
         return b""
-    window = min(size, _LONGEST_LINE)
+    window = min(size, _MAX_LINE_BYTES)
     return _read(file, size - window, window).rpartition(b"\n")[2]
 
 

@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 
 from aipm_file_chat.api import Message
 from aipm_file_chat.lines import Line, line_of, owners_of
-from aipm_file_chat.places import Place
+from aipm_file_chat.safe_paths import ChatPath
 
 
 @dataclass(slots=True)
 class Batch:
     """Lines to add to one file; ``doubtful`` when some may already be there."""
 
-    place: Place
+    place: ChatPath
     lines: list[Line] = field(default_factory=list[Line])
     doubtful: bool = False
     error: str | None = None
 
 
-class Progress:
+class WriteProgress:
     """Kept in memory only: whoever has lost it looks into the files instead."""
 
     def __init__(self, retry_seconds: float) -> None:
@@ -31,9 +31,9 @@ class Progress:
         """Know nothing any more: every line still in the outbox may or may not be in its file."""
         self.cursor = 0
         self.written: set[int] = set()
-        self.unsynced: set[Place] = set()
+        self.unsynced: set[ChatPath] = set()
         self._lacking: dict[int, set[str]] = {}
-        self._late: dict[Place, float] = {}
+        self._late: dict[ChatPath, float] = {}
         self._doubtful = True
 
     def begin(self, now: float) -> None:
@@ -48,7 +48,7 @@ class Progress:
         self, messages: Iterable[Message], directories: Mapping[str, str | None]
     ) -> list[Batch]:
         """Sort a page of the outbox by file, without what is written or has to wait."""
-        batches: dict[Place, Batch] = {}
+        batches: dict[ChatPath, Batch] = {}
         for message in messages:
             self.cursor = message.seq
             if message.seq in self.written:
@@ -57,14 +57,14 @@ class Progress:
             if (directory := directories[message.project_id]) is None:
                 continue  # the project has lost its directory: the line waits in the outbox
             for owner in owners_of(message):
-                place = Place(directory, owner)
+                place = ChatPath(directory, owner)
                 if owner in lacking and not self._waits(place):
                     batch = batches.setdefault(place, Batch(place))
                     batch.lines.append(line_of(message, owner))
                     batch.doubtful = self._doubtful or place in self._retry
         return list(batches.values())
 
-    def _waits(self, place: Place) -> bool:
+    def _waits(self, place: ChatPath) -> bool:
         return place in self._late and place not in self._retry
 
     def note(self, batches: Iterable[Batch], now: float) -> None:

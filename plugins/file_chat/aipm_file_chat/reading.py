@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated
 
-from aipm_sessions.api import Directory, Guidance, Need
+from aipm_sessions.api import Directory, Instructions, Need
 from pydantic import Field
 
 from aipm_core import Arguments, Call, Json, PluginContext, Reader, Session, Tx
-from aipm_core.models import Purpose
-from aipm_file_chat.api import SYSTEM, Message, topic_of
+from aipm_file_chat.api import SYSTEM, FileChatHooks, Message, topic_of
 from aipm_file_chat.config import FileChatConfig
-from aipm_file_chat.post import Post
-from aipm_file_chat.tables import message_of
+from aipm_file_chat.message_store import MessageStore
+from aipm_file_chat.tables import message_of, read_topic
 
-_LARGEST_REPLY = 256 * 1024  # bytes of content; what does not fit comes with the next call
+_MAX_REPLY_BYTES = 256 * 1024  # of content; what does not fit comes with the next call
 
 
 class GetPendingMessages(Arguments):
@@ -30,12 +29,12 @@ class Reading:
     def __init__(
         self,
         ctx: PluginContext[FileChatConfig],
-        post: Post,
+        message_store: MessageStore,
         directory: Directory,
-        guidance: Guidance,
+        guidance: Instructions,
     ) -> None:
         self._ctx = ctx
-        self._post = post
+        self._message_store = message_store
         self._directory = directory
         self._guidance = guidance
 
@@ -48,13 +47,13 @@ class Reading:
             delivered = list(_fitting(unread[: args.limit]))
             for message in delivered:
                 await tx.run("update messages set read_at = ? where seq = ?", now, message.seq)
+                tx.wake(read_topic(message.project_id, caller.agent_id))
+            if delivered:
+                await self._message_store.deliveries.note(tx, caller, delivered[-1])
             kinds = await self.kinds(tx, (message.sender_id for message in delivered))
-            extras: dict[str, Json] = {"pending_delegations": []}
-            for extra in self._post.extras:
-                extras |= await extra.fields(tx, caller)
             return {
                 "pending_messages": [_shown(m, kinds[m.sender_id]) for m in delivered],
-                **extras,
+                **await self._more(tx, caller),
                 "has_more": len(unread) > len(delivered),
             }
 
@@ -69,6 +68,13 @@ class Reading:
             kinds[agent_id] = agent.kind if agent else (SYSTEM if agent_id == SYSTEM else "ai")
         return kinds
 
+    async def _more(self, tx: Tx, caller: Session) -> dict[str, Json]:
+        """Return the fields that other plugins add to the reply."""
+        more: dict[str, Json] = {"pending_delegations": []}
+        for owned in self._ctx.given(FileChatHooks.aipm_pending_fields):
+            more |= await owned.record.fields(tx, caller)
+        return more
+
     def _instruction(self, result: Mapping[str, Json]) -> str:
         key = "pending" if result["pending_messages"] else "none_pending"
         texts = [self._ctx.texts(f"instructions.{key}"), self._guidance.text("chat")]
@@ -81,8 +87,6 @@ class UnreadMessages:
     """The ``WorkSource`` of chat: a session with unread messages should read them."""
 
     name = "unread_messages"
-    purpose: Purpose = "chat"
-    rank = 20
 
     def __init__(self, ctx: PluginContext[FileChatConfig], directory: Directory) -> None:
         self._ctx = ctx
@@ -134,7 +138,7 @@ def _fitting(messages: Iterable[Message]) -> Iterable[Message]:
     size = 0
     for message in messages:
         size += len(message.content.encode())
-        if size > _LARGEST_REPLY and size != len(message.content.encode()):
+        if size > _MAX_REPLY_BYTES and size != len(message.content.encode()):
             return
         yield message
 

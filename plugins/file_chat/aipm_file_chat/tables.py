@@ -2,7 +2,8 @@
 
 ``seq`` is handed out in the order of commits and never again, so read state and cursors hang on it
 and not on a clock. A row of ``chat_outbox`` stands for a message that is not yet safe in its files.
-The search index follows the messages in batches (:mod:`history`): a message is acknowledged
+A row of ``chat_deliveries`` is the newest message one session has been given.
+The search index follows the messages in batches (:mod:`search`): a message is acknowledged
 without waiting for it.
 """
 
@@ -39,16 +40,49 @@ _MESSAGES = """
         where idempotency_key is not null;
     create table chat_outbox (seq integer primary key references messages (seq));
 """
-# Without an index of words a search reads the agent's messages one by one.
 _SEARCH = """
     create virtual table messages_search using fts5 (
         content, content = 'messages', content_rowid = 'seq', tokenize = 'trigram'
     );
 """
 
+_DELIVERIES = """
+    create table chat_deliveries (
+        session_id text primary key,
+        project_id text not null,
+        agent_id text not null,
+        seq bigint not null
+    );
+    create index chat_deliveries_of on chat_deliveries (project_id, agent_id, seq);
+"""
+
+# A message that nobody was given yet can be withdrawn. What takes its place, or says that it was
+# withdrawn, is a message of its own that names it: files are only ever added to.
+_CORRECTIONS = """
+    alter table messages add column corrects text;
+    alter table messages add column withdrawn_at text;
+"""
+# Every two neighbouring characters of a message; an ordinary index of arrays finds them.
+_GROUPS = """
+    create table messages_search (
+        seq bigint primary key references messages (seq) on delete cascade,
+        folded text not null,
+        parts text[] not null
+    );
+    create index messages_search_parts on messages_search using gin (parts);
+"""
+
 MIGRATIONS = [
-    Migration(name="0001_messages", sql={"sqlite": _MESSAGES + _SEARCH, "postgresql": _MESSAGES})
+    Migration(name="0001_messages", sql={"sqlite": _MESSAGES + _SEARCH, "postgresql": _MESSAGES}),
+    Migration(name="0002_deliveries", sql=_DELIVERIES),
+    Migration(name="0003_corrections", sql=_CORRECTIONS),
+    Migration(name="0004_search", sql={"postgresql": _GROUPS}),
 ]
+
+
+def read_topic(project_id: str, agent_id: str) -> str:
+    """Name what is woken when messages between an agent and somebody else are read."""
+    return f"chat_read:{project_id}:{agent_id}"
 
 
 def message_of(row: Row) -> Message:
@@ -63,4 +97,5 @@ def message_of(row: Row) -> Message:
         created_at=row["created_at"],
         related_task_id=row["related_task_id"],
         conversation_id=row["conversation_id"],
+        corrects=row["corrects"],
     )

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from aipm_devkit.testing import TestRuntime, running
 from aipm_sessions.plugin import Sessions
 
-from aipm_core import Json, Reply, Session, Tx
-from aipm_core.context import PluginClass
-from aipm_core.models import Kind, Purpose
-from aipm_core.testing import TestRuntime, running
+from aipm_core import Json, Kind, PluginClass, Purpose, Reply, Role, Session, Tx
 from aipm_file_chat.plugin import FileChat
 
 PROJECT = "p"
@@ -32,6 +30,7 @@ class Team:
         self,
         *agent_ids: str,
         kind: Kind = "ai",
+        role: Role = "worker",
         parent: str | None = None,
         project: str = PROJECT,
     ) -> None:
@@ -41,8 +40,8 @@ class Team:
             for agent_id in agent_ids:
                 await tx.run(
                     "insert into agents (id, name, kind, role, parent_id, passkey_hash, "
-                    "created_at) values (?, ?, ?, 'worker', ?, '', '')",
-                    *(agent_id, agent_id, kind, parent),
+                    "created_at) values (?, ?, ?, ?, ?, '', '')",
+                    *(agent_id, agent_id, kind, role, parent),
                 )
                 await tx.run("insert into project_agents values (?, ?)", project, agent_id)
 
@@ -54,7 +53,12 @@ class Team:
             await anyio.Path(directory).mkdir(parents=True, exist_ok=True)
         place = str(directory) if directory else None
         await self.store.write(
-            lambda tx: tx.run("insert into projects values (?, ?, ?, '')", project, project, place)
+            lambda tx: tx.run(
+                "insert into projects (id, name, directory, created_at) values (?, ?, ?, '')",
+                project,
+                project,
+                place,
+            )
         )
 
     def session(self, agent_id: str, purpose: Purpose = "chat") -> Session:
@@ -73,6 +77,12 @@ class Team:
         )
         assert reply.error is None, reply.error  # noqa: S101 - a helper of tests
         message_id: str = reply.result["message_id"]
+        return message_id
+
+    async def tell(self, sender: str, receiver: str, content: str, **more: Json) -> str:
+        """Send a message that the receiver's chat session then reads; return its id."""
+        message_id = await self.say(sender, receiver, content, **more)
+        await self.call("get_pending_messages", receiver, limit=100)
         return message_id
 
     def file(self, agent_id: str) -> Path:

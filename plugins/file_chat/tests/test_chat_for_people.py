@@ -8,13 +8,13 @@ from pathlib import Path
 import anyio
 import httpx
 import pytest
+from aipm_cli.program import open_runtime
+from aipm_cli.settings import Settings
+from aipm_devkit.program import Install, Server
 from aipm_file_chat.testing import file_in, lines_of
-from aipm_sessions.plugin import REGISTRY
+from aipm_sessions.plugin import ADMINISTRATION
 
-from aipm_core.config import Settings
 from aipm_core.models import Kind
-from aipm_core.runtime import open_runtime
-from aipm_core.testkit import Install, Server
 
 
 @dataclass
@@ -34,7 +34,7 @@ class House:
 async def furnish(data_dir: Path) -> list[str]:
     """Make two projects and their members; return the tokens of the people."""
     async with open_runtime(Settings(data_dir=data_dir)) as runtime:
-        registry = runtime.services.use(REGISTRY)
+        administration = runtime.services.use(ADMINISTRATION)
         members: list[tuple[str, str, Kind]] = [
             ("worker", "p", "ai"),
             ("stranger", "q", "ai"),
@@ -42,12 +42,12 @@ async def furnish(data_dir: Path) -> list[str]:
             ("mallory", "q", "human"),
         ]
         for project in ("p", "q"):
-            await registry.add_project(project, project, data_dir.parent / f"work-{project}")
+            await administration.add_project(project, project, data_dir.parent / f"work-{project}")
         for name, project, kind in members:
-            await registry.add_agent(
+            await administration.add_agent(
                 name, project_id=project, name=name, kind=kind, role="worker", parent=None
             )
-        return [(await registry.add_token(who))["token"] for who in ("alice", "mallory")]
+        return [(await administration.add_token(who))["token"] for who in ("alice", "mallory")]
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +63,14 @@ CHAT = "/p/agents/worker/chat/messages"
 
 def test_a_person_writes_and_reads(house: House) -> None:
     with house.http(house.alice) as http:
-        sent = http.post(CHAT, json={"content": "こんにちは", "relatedTaskId": "tsk_1"})
+        task = house.install.json("task", "add", "--project", "p", "--title", "work")["id"]
+        for unknown, status in (("any text", 400), ("tsk_1", 404)):
+            refused = http.post(CHAT, json={"content": "?", "relatedTaskId": unknown})
+            assert refused.status_code == status
+        sent = http.post(CHAT, json={"content": "こんにちは", "relatedTaskId": task})
         assert sent.status_code == 201
         message = sent.json()["message"]
+        assert message["relatedTaskId"] == task
         assert message["senderId"] == "alice"
         assert message["senderKind"] == "human"
         assert message["readAt"] is None
@@ -85,6 +90,46 @@ def test_a_person_writes_and_reads(house: House) -> None:
         key = {"Idempotency-Key": "k"}
         twice = [http.post(CHAT, json={"content": "once"}, headers=key) for _ in range(2)]
         assert len({reply.json()["message_id"] for reply in twice}) == 1
+
+
+def test_two_long_keys_that_begin_alike_are_two(house: House) -> None:
+    with house.http(house.alice) as http:
+        longest = "k" * 199
+        sent = [
+            http.post(
+                CHAT, json={"content": f"to {end}"}, headers={"Idempotency-Key": longest + end}
+            )
+            for end in ("a", "b")
+        ]
+        assert [reply.status_code for reply in sent] == [201, 201]
+        assert len({reply.json()["message_id"] for reply in sent}) == 2
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [["k" * 201], [""], ["a\tb"], ["a", "a"], [b"\xff\xfe"], ["\x85".encode()]],
+    ids=["long", "empty", "tab", "twice", "no text", "control"],
+)
+def test_a_key_that_would_be_cut_or_guessed_is_refused(
+    house: House, keys: list[str | bytes]
+) -> None:
+    with house.http(house.alice) as http:
+        before = http.get(CHAT, params={"limit": 200}).json()["messages"]
+        headers = [(b"idempotency-key", k if isinstance(k, bytes) else k.encode()) for k in keys]
+        reply = http.post(CHAT, json={"content": "hello"}, headers=headers)
+        assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_arguments")
+        assert "Idempotency-Key" in reply.json()["error"]["message"]
+        assert http.get(CHAT, params={"limit": 200}).json()["messages"] == before
+
+
+def test_a_key_stands_for_one_message(house: House) -> None:
+    with house.http(house.alice) as http:
+        key = {b"Idempotency-Key": "鍵".encode()}
+        first = http.post(CHAT, json={"content": "this"}, headers=key)
+        other = http.post(CHAT, json={"content": "that"}, headers=key)
+        again = http.post(CHAT, json={"content": "this"}, headers=key)
+        assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_conflict")
+        assert first.json()["message_id"] == again.json()["message_id"]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +229,8 @@ def test_nobody_writes_to_himself(house: House) -> None:
 def test_search_finds_words_in_any_language(house: House) -> None:
     search = "/p/agents/worker/chat/search"
     with house.http(house.alice) as http:
-        for text in ("ログイン機能を実装した", 'say "100%" now', "日記"):
+        texts = ("ログイン機能を実装した", 'say "100%" now', "日記", "ÜBER alles", "Привет", "ÖÄ")
+        for text in texts:
             http.post(CHAT, json={"content": text})
         for query, count in (
             ("ログイン", 1),
@@ -192,6 +238,15 @@ def test_search_finds_words_in_any_language(house: House) -> None:
             ("LOGIN", 0),
             ('"100%"', 1),
             ("日", 1),
+            ("機能", 1),
+            ("ÜBER", 1),
+            ("über", 1),
+            ("привет", 1),
+            ("ПРИВЕТ", 1),
+            ("öä", 1),
+            ("ÖÄ", 1),
+            ("ö", 1),
+            ("うえ", 0),
             ("%", 1),
             ("_", 0),
             ("NEAR(", 0),
@@ -210,14 +265,14 @@ def test_say_and_read_receipts_at_the_command_line(house: House) -> None:
     assert (said["senderId"], said["content"]) == ("alice", "--hello\x1b[2J")
     shown = run("messages", "worker", "--project", "p", "--after", str(said["seq"] - 1)).stdout
     assert "\x1b" not in shown
-    assert "[unread]" in shown
+    assert "[未読]" in shown
     rows = install.json("messages", "worker", "--project", "p", "--search=--hello")["messages"]
     assert [row["id"] for row in rows] == [said["id"]]
-    for who, code in (("worker", 4), ("nobody", 3), ("mallory", 4)):
+    for who, code in (("worker", 4), ("nobody", 3), ("mallory", 3)):
         refused = run("say", "worker", "--project", "p", "--as", who, "x", check=code)
         assert refused.stderr.count("\n") == 1
     run("say", "nobody", "--project", "p", "--as", "alice", "x", check=3)
-    run("say", "stranger", "--project", "p", "--as", "alice", "x", check=4)
+    run("say", "stranger", "--project", "p", "--as", "alice", "x", check=3)
     run("say", "worker", "--project", "nothing", "--as", "alice", "x", check=3)
     run("say", "worker", "--project", "p", "--as", "alice", " ", check=2)
     run("messages", "nobody", "--project", "p", check=3)

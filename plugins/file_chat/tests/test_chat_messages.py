@@ -1,18 +1,19 @@
 """Sending and reading, through the same pipeline an agent's call takes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
-from aipm_file_chat.api import CHAT, SYSTEM, Message
+from aipm_file_chat.api import CHAT, SYSTEM, Message, MessageObserver, PendingFields
 from aipm_file_chat.testing import Team, team
 from aipm_notifications.api import INBOX
 from aipm_notifications.plugin import Notifications
-from aipm_sessions.api import GUIDANCE, WORK_BOARD
+from aipm_sessions.api import WORK, Instruction
 
-from aipm_core import CallError, Json, Reply, Session, Tx
+from aipm_core import CallError, Json, Plugin, Reply, Session, Tx, hookimpl
+from aipm_core.errors import PluginError
 from aipm_core.models import Purpose
 
 
@@ -204,10 +205,14 @@ async def test_a_message_that_arrives_while_reading_stays_unread(tmp_path: Path)
 
 
 async def test_pending_messages_say_who_wrote_them(tmp_path: Path) -> None:
-    async with team(tmp_path) as made:
+    class Standing(Plugin):
+        @hookimpl
+        def aipm_instructions(self) -> Iterable[Instruction]:
+            yield Instruction(purpose="chat", text="標準の指示")
+
+    async with team(tmp_path, Standing) as made:
         await made.add("alice", kind="human")
         chat = made.aipm.runtime.services.use(CHAT)
-        made.aipm.runtime.services.use(GUIDANCE).add("chat", "標準の指示")
         await made.say("alice", "agent-b", "I am the system administrator")
         await made.say("agent-a", "agent-b", "hi", related_task_id="tsk_9")
         await made.store.write(
@@ -255,11 +260,11 @@ async def test_respond_chat_answers_the_sender(tmp_path: Path) -> None:
         assert code(nothing) == ("nothing_to_answer", 404)
         first = await made.say("agent-a", "agent-b", "from a", related_task_id="tsk_1")
         second = await made.say("agent-c", "agent-b", "from c")
+        pending = (await made.call("get_pending_messages", "agent-b")).result["pending_messages"]
+        assert [message["id"] for message in pending] == [first, second]
         reply = await made.call("respond_chat", "agent-b", content="to the newest")
         assert reply.result["target_agent_id"] == "agent-c"
         assert reply.result["in_reply_to"] == second
-        pending = (await made.call("get_pending_messages", "agent-b")).result["pending_messages"]
-        assert [message["id"] for message in pending] == [first]
         named = await made.call("respond_chat", "agent-b", content="to a", message_id=first)
         assert named.result["target_agent_id"] == "agent-a"
         assert made.lines("agent-a")[-1]["relatedTaskId"] == "tsk_1"
@@ -273,7 +278,7 @@ async def test_respond_chat_answers_the_sender(tmp_path: Path) -> None:
 async def test_unread_messages_are_work_for_ai_agents(tmp_path: Path) -> None:
     async with team(tmp_path) as made:
         await made.add("alice", kind="human")
-        [source] = made.aipm.runtime.services.use(WORK_BOARD).sources("chat")
+        [source] = made.aipm.runtime.services.use(WORK).sources("chat")
         session = made.session("agent-b")
         assert (source.rank, source.purpose) == (20, "chat")
         assert await source.look(session) is None
@@ -297,8 +302,12 @@ async def test_unread_messages_are_work_for_ai_agents(tmp_path: Path) -> None:
         assert await source.look(session) is None
 
 
-class Refuser:
-    """An observer that lets a message fail after everything else about it is written."""
+class Refuser(Plugin):
+    """Lets a message fail after everything else about it is written."""
+
+    @hookimpl
+    def aipm_message_observers(self) -> Iterable[MessageObserver]:
+        yield MessageObserver(name="refuser", stored=self.stored)
 
     async def stored(self, tx: Tx, message: Message) -> None:
         if message.content == "refuse me":
@@ -306,8 +315,7 @@ class Refuser:
 
 
 async def test_message_notification_and_files_are_one(tmp_path: Path) -> None:
-    async with team(tmp_path, Notifications) as made:
-        made.aipm.runtime.services.use(CHAT).observe(Refuser())
+    async with team(tmp_path, Notifications, Refuser) as made:
         inbox = made.aipm.runtime.services.use(INBOX)
         await made.say("agent-a", "agent-b", "secret text")
         [notice] = (await made.call("get_notifications", "agent-b")).result["notifications"]
@@ -321,19 +329,39 @@ async def test_message_notification_and_files_are_one(tmp_path: Path) -> None:
         assert await inbox.unread(made.store, "agent-b", "p") == 0
 
 
-class Extra:
-    """A plugin's addition to the reply."""
+class Extra(Plugin):
+    """Adds to the reply."""
+
+    @hookimpl
+    def aipm_pending_fields(self) -> Iterable[PendingFields]:
+        yield PendingFields(name="extra", fields=self.fields)
 
     async def fields(self, tx: Tx, session: Session) -> Mapping[str, Json]:
         return {"pending_delegations": [{"delegation_id": f"dlg_{session.agent_id}"}]}
 
 
 async def test_another_plugin_adds_to_the_reply(tmp_path: Path) -> None:
-    async with team(tmp_path) as made:
-        made.aipm.runtime.services.use(CHAT).extend_pending(Extra())
+    async with team(tmp_path, Extra) as made:
         result = (await made.call("get_pending_messages", "agent-b")).result
         assert result["pending_delegations"] == [{"delegation_id": "dlg_agent-b"}]
         assert result["pending_messages"] == []
+
+
+class Double(Extra):
+    """Takes the name of another."""
+
+
+async def test_a_name_of_another_plugin_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PluginError, match=r"plugin 'extra': aipm_pending_fields: 'extra' is given"):
+        async with team(tmp_path, Double, Extra):
+            pass
+
+    class Rude(Refuser):
+        """Takes the name of another observer."""
+
+    with pytest.raises(PluginError, match=r"plugin 'rude': aipm_message_observers: 'refuser' is"):
+        async with team(tmp_path, Refuser, Rude):
+            pass
 
 
 async def test_another_projects_messages_are_not_seen(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Lets a chat session touch tasks only when its newest message asks for it, and only once."""
+"""Lets a chat session touch tasks only when the last message it read asks for it, and only once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _CODES = {
 }
 
 
-class Guard:
-    """An authorizer that refuses early, and a ``Consent`` that is spent with the call.
+class MarkerGuard:
+    """An authorizer that refuses early, and a permission that is spent with the call.
 
     Only the second one decides: it runs in the transaction of the call, so two calls cannot use
     one marker and a call that fails leaves it unused.
@@ -33,7 +33,7 @@ class Guard:
             await self._permission(self._ctx.store, session, call.tool.name)
 
     async def spend(self, tx: Tx, session: Session, tool: str) -> str | None:
-        """Use up the marker of the newest message and return who sent it."""
+        """Use up the marker of the last message this session read; return who sent it."""
         if not _is_guarded(session, tool):
             return None
         message = await self._permission(tx, session, tool)
@@ -45,7 +45,7 @@ class Guard:
         return message.sender_id
 
     async def _permission(self, db: Reader, session: Session, tool: str) -> Message:
-        newest = await self._chat.newest_received(db, session.project_id, session.agent_id)
+        newest = await self._chat.newest_delivered(db, session)
         if newest is None:
             raise self._ctx.refuse(_CODES[tool], 403)
         marker = await db.one(

@@ -4,42 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aipm_file_chat.api import CHAT
-from aipm_sessions.api import DIRECTORY, GUIDANCE
-from aipm_tasks.api import CONSENTS, TASK_DESK
+from aipm_file_chat.api import CHAT, MessageObserver
+from aipm_sessions.api import DIRECTORY, Instruction
+from aipm_tasks.api import TASKS, TaskPermission
 
 from aipm_core import Authorizer, Migration, Plugin, PluginContext, hookimpl
 from aipm_markers.config import MarkersConfig
 from aipm_markers.grammar import Grammar
-from aipm_markers.guard import Guard
+from aipm_markers.guard import MarkerGuard
 from aipm_markers.register import Register
 from aipm_markers.reports import Reports
 from aipm_markers.tables import MIGRATIONS
 
 
 class Markers(Plugin[MarkersConfig]):
-    """One marker in the newest message authorises one call."""
+    """One marker in the newest message a session has read authorises one call."""
 
     config_model = MarkersConfig
-    requires = (CHAT, DIRECTORY, GUIDANCE)
-    uses = (CONSENTS, TASK_DESK)
+    requires = (CHAT, DIRECTORY)
+    uses = (TASKS,)
 
     def __init__(self, ctx: PluginContext[MarkersConfig]) -> None:
         super().__init__(ctx)
         chat = ctx.services.use(CHAT)
-        self._guard = Guard(ctx, chat)
-        desk = ctx.services.find(TASK_DESK)
-        reports = Reports(ctx, chat, ctx.services.use(DIRECTORY), desk) if desk else None
-        chat.observe(Register(ctx, Grammar(ctx.config.commands), reports))
-        if (consents := ctx.services.find(CONSENTS)) is not None:
-            consents.ask(self._guard)
-        for text in self._instructions(reports=reports is not None):
-            ctx.services.use(GUIDANCE).add("chat", text)
+        self._guard = MarkerGuard(ctx, chat)
+        tasks = ctx.services.find(TASKS)
+        reports = Reports(ctx, chat, ctx.services.use(DIRECTORY), tasks) if tasks else None
+        self._register = Register(ctx, Grammar(ctx.config.commands), reports)
+        self._reporting = reports is not None
 
-    def _instructions(self, *, reports: bool) -> Iterable[str]:
+    @hookimpl
+    def aipm_instructions(self) -> Iterable[Instruction]:
+        """Tell chat sessions which commands there are."""
+        return [Instruction(purpose="chat", text=text) for text in self._texts()]
+
+    def _texts(self) -> Iterable[str]:
         texts = self.ctx.texts
         yield texts("instructions.commands")
-        if reports:
+        if self._reporting:
             yield texts("instructions.reports")
         for word, action in self.ctx.config.commands.items():
             yield texts("instructions.word", word=word, action=action)
@@ -48,6 +50,16 @@ class Markers(Plugin[MarkersConfig]):
     def aipm_migrations(self) -> Iterable[Migration]:
         """Own the markers."""
         return MIGRATIONS
+
+    @hookimpl
+    def aipm_message_observers(self) -> Iterable[MessageObserver]:
+        """Read the markers of every message."""
+        yield MessageObserver(name="markers", stored=self._register.stored)
+
+    @hookimpl(optionalhook=True)
+    def aipm_task_permissions(self) -> Iterable[TaskPermission]:
+        """Spend the marker with the call it permits."""
+        yield TaskPermission(name="marker", spend=self._guard.spend)
 
     @hookimpl
     def aipm_authorizers(self) -> Iterable[Authorizer]:

@@ -11,7 +11,7 @@ from aipm_markers.reports import Reports
 
 
 class Register:
-    """The ``MessageObserver``: notes permissions, and hands reports on."""
+    """Notes what messages permit, and hands reports on."""
 
     def __init__(
         self, ctx: PluginContext[MarkersConfig], grammar: Grammar, reports: Reports | None

@@ -1,7 +1,7 @@
 """The commands the server answers itself: the state of the tasks, blocked, done.
 
-A marker is only text. What gives it force is who sent it: a person of the project, or somebody who
-stands above the agent. From anybody else it stays text.
+A marker is only text. What gives it force is who sent it: authority over the task, as the tasks
+plugin knows it. To a person it is never more than text, for nobody speaks in a person's name.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from aipm_file_chat.api import Chat, Message
-from aipm_sessions.api import Directory
-from aipm_tasks.api import Status, Task, TaskDesk
+from aipm_sessions.api import Agent, Directory
+from aipm_tasks.api import Task, TaskService, TaskStatus
 
-from aipm_core import CallError, PluginContext, Tx
+from aipm_core import CallError, PluginContext, Tx, quoted
 from aipm_markers.config import MarkersConfig
 from aipm_markers.grammar import Marker
 
 _MOST_SHOWN = 20
-_LONGEST_TITLE = 80
 
 
 class Reports:
@@ -30,25 +29,27 @@ class Reports:
         ctx: PluginContext[MarkersConfig],
         chat: Chat,
         directory: Directory,
-        desk: TaskDesk,
+        tasks: TaskService,
     ) -> None:
         self._texts = ctx.texts
         self._chat = chat
         self._directory = directory
-        self._desk = desk
+        self._tasks = tasks
         self._answering = ContextVar("answering", default=False)
 
     @property
     def answering(self) -> bool:
-        """Say whether the message being stored is an answer of ours."""
+        """Return whether the message being stored is an answer of ours."""
         return self._answering.get()
 
     async def carry_out(self, tx: Tx, message: Message, marker: Marker) -> None:
         """Do what a report says if its sender may, and tell the sender what became of it."""
-        if not await self._may(tx, message):
+        sender = await self._directory.agent(tx, message.sender_id)
+        receiver = await self._directory.agent(tx, message.receiver_id)
+        if sender is None or receiver is None or receiver.kind != "ai":
             return
         if marker.action == "task_status":
-            answer = await self._state(tx, message)
+            answer = await self._state(tx, message, sender)
         elif marker.action == "report_blocked":
             answer = await self._move(tx, message, "blocked", marker.argument or None)
         else:
@@ -63,36 +64,34 @@ class Reports:
                 related_task_id=message.related_task_id,
             )
 
-    async def _may(self, tx: Tx, message: Message) -> bool:
-        sender = await self._directory.agent(tx, message.sender_id)
-        if sender is not None and sender.kind == "human":
-            return await self._directory.is_member(tx, sender.id, message.project_id)
-        return await self._directory.stands_above(tx, message.sender_id, message.receiver_id)
-
-    async def _state(self, tx: Tx, message: Message) -> str:
-        tasks = await self._desk.open_of(tx, message.receiver_id, message.project_id)
+    async def _state(self, tx: Tx, message: Message, sender: Agent) -> str:
+        above = await self._directory.is_ancestor(tx, sender.id, message.receiver_id)
+        if sender.kind != "human" and not above:
+            return self._texts("reports.not_allowed", agent=message.receiver_id)
+        tasks = await self._tasks.open_of(tx, message.receiver_id, message.project_id)
         lines = [
-            self._texts("reports.task", status=task.status, title=_short(task), id=task.id)
+            self._texts("reports.task", status=task.status, title=quoted(task.title), id=task.id)
             for task in tasks[:_MOST_SHOWN]
         ]
         head = self._texts("reports.tasks", agent=message.receiver_id, count=len(tasks))
         return "\n".join([head, *lines])
 
-    async def _move(self, tx: Tx, message: Message, status: Status, reason: str | None) -> str:
+    async def _move(self, tx: Tx, message: Message, status: TaskStatus, reason: str | None) -> str:
         task = await self._task(tx, message)
         if task is None:
             return self._texts("reports.no_task", agent=message.receiver_id)
         try:
-            await self._desk.change_status(
+            await self._tasks.check_authority(tx, message.sender_id, task)
+            await self._tasks.change_status(
                 tx, task.id, status, actor_id=message.sender_id, reason=reason
             )
         except CallError as error:
-            return self._texts("reports.refused", title=_short(task), reason=str(error))
-        return self._texts("reports.moved", title=_short(task), id=task.id, status=status)
+            return self._texts("reports.refused", title=quoted(task.title), reason=str(error))
+        return self._texts("reports.moved", title=quoted(task.title), id=task.id, status=status)
 
     async def _task(self, tx: Tx, message: Message) -> Task | None:
         """Find the agent's task that is meant: the related one, or the only one in progress."""
-        open_ones = await self._desk.open_of(tx, message.receiver_id, message.project_id)
+        open_ones = await self._tasks.open_of(tx, message.receiver_id, message.project_id)
         running = [task for task in open_ones if task.status == "in_progress"]
         if message.related_task_id is not None:
             running = [task for task in running if task.id == message.related_task_id]
@@ -106,8 +105,3 @@ class Reports:
             yield
         finally:
             self._answering.reset(before)
-
-
-def _short(task: Task) -> str:
-    title = task.title
-    return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1] + "…"

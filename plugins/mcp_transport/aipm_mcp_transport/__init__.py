@@ -1,1 +1,1 @@
-"""MCP: the door agents come through, over HTTP and over standard input and output."""
+"""MCP: how agents reach the runtime, over HTTP and over standard input and output."""

@@ -1,4 +1,4 @@
-"""What other plugins may use: a way to add to the official SDK's server behind ``/mcp``.
+"""What other plugins may use: a hook to add to the official SDK's server behind ``/mcp``.
 
 Tools need none of this. It is for what only the protocol itself offers: resources, prompts,
 sampling, elicitation. Over stdio only the tools of the runtime are served.
@@ -6,14 +6,28 @@ sampling, elicitation. Over stdio only the tools of the runtime are served.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from aipm_core import ServiceKey
+from aipm_core import hookspec
+from aipm_mcp_transport.asking import Action, Elicit, Elicited, InputRequired, Question
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mcp.server.lowlevel import Server
+
+__all__ = [
+    "Action",
+    "Elicit",
+    "Elicited",
+    "InputRequired",
+    "McpHooks",
+    "Question",
+    "SdkExtension",
+    "serve_stdio",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +43,17 @@ class SdkExtension:
     back_channel: bool = False
 
 
-class SdkExtensions(Protocol):
-    """Where plugins leave their extensions, in their constructors."""
+def serve_stdio(config: Path | None) -> None:
+    """Serve one agent over standard input and output: what ``aipm mcp`` does."""
+    from aipm_mcp_transport.stdio_command import serve
 
-    def add(self, extension: SdkExtension) -> None:
-        """Remember an extension until the server is built."""
-        ...
+    serve(config)
 
 
-SDK_EXTENSIONS = ServiceKey[SdkExtensions]("mcp_transport.sdk_extensions")
+class McpHooks:
+    """The hooks of this plugin."""
+
+    @hookspec
+    def aipm_sdk_extensions(self) -> Iterable[SdkExtension]:
+        """Resources, prompts and other things of the protocol that are no tools."""
+        return ()

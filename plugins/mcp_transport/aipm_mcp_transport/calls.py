@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aipm_core import Gateway, Json, Reply, Request
-from aipm_core.elicitation import Elicit
-from aipm_core.models import Progress
+from aipm_core import Gateway, Json, Progress, Reply, Request
+from aipm_mcp_transport.asking import Elicit
 
 # Gemini CLI adds this to every call of every tool; our schemas admit nothing unknown.
 CLIENT_KEYS = frozenset({"wait_for_previous"})

@@ -20,7 +20,7 @@ class Clients:
             self._asking.popitem(last=False)
 
     def can_ask(self, session: str | None) -> bool:
-        """Say whether the client of a session can ask its user."""
+        """Return whether the client of a session can ask its user."""
         if session is None or session not in self._asking:
             return False
         self._asking.move_to_end(session)

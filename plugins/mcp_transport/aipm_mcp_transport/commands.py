@@ -1,4 +1,4 @@
-"""``aipm mcp-config``: what to write into an agent program's settings."""
+"""``aipm mcp``, and ``aipm mcp-config``: what to write into an agent program's settings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from aipm_core.commands import AsJson, Config, say, show
+from aipm_cli.api import AsJson, Config, check_local, load_settings, say, settings_file, show
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from aipm_core.config import Settings
+    from aipm_cli.settings import Settings
 
 
 class Client(StrEnum):
@@ -24,6 +23,15 @@ class Client(StrEnum):
     gemini = "gemini"
     cursor = "cursor"
     vscode = "vscode"
+
+
+def mcp(config: Config = None) -> None:
+    """Serve one agent over stdio (MCP); started by the agent's own program."""
+    from aipm_mcp_transport.stdio_command import serve
+
+    check_local(strict=False)
+
+    serve(config)
 
 
 def mcp_config(
@@ -37,11 +45,12 @@ def mcp_config(
     """Print the snippet that an agent's program needs to find aipm."""
     from dataclasses import asdict
 
-    from aipm_core import config as settings_file
     from aipm_mcp_transport.snippets import Target, snippet_for
 
-    file = settings_file.find(config).resolve()
-    url = address(settings_file.load(file)) if http else None
+    check_local(strict=False)
+
+    file = settings_file(config).resolve()
+    url = address(load_settings(file)) if http else None
     made = snippet_for(client.value, Target(_program(), ("mcp", "--config", str(file)), url))
     show(asdict(made), as_json=as_json, human=lambda: say(made.snippet))
     if not as_json:
@@ -50,9 +59,11 @@ def mcp_config(
 
 def address(settings: Settings) -> str:
     """Return where agents reach the server of these settings."""
-    from aipm_core.errors import ConfigError
+    from aipm_http_server.api import ServerSettings
 
-    server = settings.server
+    from aipm_core import ConfigError
+
+    server = settings.section(ServerSettings)
     if server.behind_tls_proxy and server.allowed_hosts:
         return f"https://{server.allowed_hosts[0]}/mcp"
     if server.port == 0:

@@ -11,11 +11,11 @@ from typing import TypeAlias
 import anyio
 
 from aipm_core import Json
-from aipm_core.elicitation import Elicited, InputRequired, Question
+from aipm_mcp_transport.asking import Elicited, InputRequired, Question
 
 ELICIT = "elicitation/create"
 ASKED = "confirmation"  # the key of the one question a modern result carries
-ROUND_PARAMS = frozenset({"inputResponses", "requestState"})
+REPEATED_CALL_PARAMS = frozenset({"inputResponses", "requestState"})
 _NO_ANSWER = Elicited(action="cancel")
 
 Send: TypeAlias = Callable[[Mapping[str, Json]], Awaitable[None]]
@@ -54,7 +54,7 @@ class BackChannel:
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class OpenChannel:
     """The way to a legacy client's user: ask while the call waits."""
 
     channel: BackChannel
@@ -68,7 +68,7 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
-class Rounds:
+class RepeatedCall:
     """The way to a modern client's user: end the call with the question, take the answer later."""
 
     state: str | None = None
@@ -81,21 +81,21 @@ class Rounds:
         return elicited_of(self.responses[ASKED])
 
 
-def rounds_of(params: Mapping[str, Json], capabilities: Json) -> Rounds | None:
+def repeated_call_of(params: Mapping[str, Json], capabilities: Json) -> RepeatedCall | None:
     """Return the way to the user of a modern call that says its client has one."""
     if not can_elicit(capabilities):
         return None
-    return Rounds(params.get("requestState"), params.get("inputResponses") or {})
+    return RepeatedCall(params.get("requestState"), params.get("inputResponses") or {})
 
 
-def are_rounds(params: Mapping[str, Json]) -> bool:
-    """Say whether what a repeated call brings back has the right form."""
+def is_repeated_call(params: Mapping[str, Json]) -> bool:
+    """Return whether what a repeated call brings back has the right form."""
     state, responses = params.get("requestState"), params.get("inputResponses")
     return isinstance(state, str | None) and isinstance(responses, dict | None)
 
 
 def can_elicit(capabilities: Json) -> bool:
-    """Say whether a client shows forms to its user; ``{}`` means it does."""
+    """Return whether a client shows forms to its user; ``{}`` means it does."""
     elicitation = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
     return isinstance(elicitation, dict) and ("form" in elicitation or "url" not in elicitation)
 

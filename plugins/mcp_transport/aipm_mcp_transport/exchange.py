@@ -13,7 +13,7 @@ from aipm_core import Json
 T = TypeVar("T")
 Ending: TypeAlias = Literal["left", "cancelled"]
 # Most calls end before anybody could leave, so the watch over the connection starts a little later.
-_PATIENCE = 0.05
+_STREAM_AFTER_SECONDS = 0.05
 _EVENTS = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -48,7 +48,8 @@ class Exchange:
         loop = asyncio.get_running_loop()
         watch: list[asyncio.Task[None]] = []
         timer = loop.call_later(
-            _PATIENCE, lambda: watch.append(loop.create_task(self._watch(beat, seconds)))
+            _STREAM_AFTER_SECONDS,
+            lambda: watch.append(loop.create_task(self._watch(beat, seconds))),
         )
         try:
             return await work

@@ -7,20 +7,21 @@ does; here it is a function call. Both eras, with or without a legacy session, a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hmac import compare_digest
 from typing import Any
 
 import orjson
 
 from aipm_core import Gateway, Json, Reply
-from aipm_core.elicitation import Elicit
+from aipm_mcp_transport.asking import Elicit
 from aipm_mcp_transport.calls import ToolCalls
 from aipm_mcp_transport.clients import Clients
-from aipm_mcp_transport.elicitation import BackChannel, Live
+from aipm_mcp_transport.elicitation import BackChannel, OpenChannel
 from aipm_mcp_transport.exchange import Ended, Exchange
 from aipm_mcp_transport.headers import Head
 from aipm_mcp_transport.plaincall import PlainCall, recognise
 from aipm_mcp_transport.progress import ProgressReport
-from aipm_mcp_transport.protocol import REQUEST_CANCELLED, Face, RequestId, error_of, response
+from aipm_mcp_transport.protocol import REQUEST_CANCELLED, RequestId, ServerInfo, error_of, response
 from aipm_mcp_transport.rendering import outcome
 
 _PING_SECONDS = 15.0
@@ -30,10 +31,10 @@ class FastLane:
     """Takes the calls it understands, and leaves the rest."""
 
     def __init__(
-        self, gateway: Gateway, calls: ToolCalls, face: Face, progress_seconds: float
+        self, gateway: Gateway, calls: ToolCalls, server_info: ServerInfo, progress_seconds: float
     ) -> None:
         self._calls = calls
-        self._face = face
+        self._server_info = server_info
         self._progress_seconds = progress_seconds
         self._tools = frozenset(
             tool.name
@@ -43,7 +44,7 @@ class FastLane:
         )
         self.clients = Clients()
         self._channel = BackChannel()
-        self._open: dict[tuple[str, RequestId], Exchange] = {}
+        self._open: dict[tuple[str, RequestId], tuple[Exchange, str | None]] = {}
 
     def takes(self, head: Head, message: dict[str, Json]) -> PlainCall | None:
         """Return the call if it is for this lane."""
@@ -60,21 +61,21 @@ class FastLane:
                 gone = error_of(REQUEST_CANCELLED, "Request cancelled")
                 await exchange.finish(200, response(call.id, gone))
             return
-        told = outcome(reply, self._face, modern=call.modern)
+        told = outcome(reply, self._server_info, modern=call.modern)
         status = 400 if call.modern and "error" in told else 200
         await exchange.finish(status, response(call.id, told))
 
     async def _run(self, call: PlainCall, head: Head, exchange: Exchange) -> Reply:
-        """Run the call, open to cancellation by whoever holds the same session."""
+        """Run the call, open to cancellation by whoever holds the same session and token."""
         session = head.session
         if session is None:
             return await self._attended(call, head, exchange)
         key = (session, call.id)
-        self._open[key] = exchange
+        self._open[key] = mine = (exchange, head.credential)
         try:
             return await self._attended(call, head, exchange)
         finally:
-            if self._open.get(key) is exchange:
+            if self._open.get(key) is mine:
                 del self._open[key]
 
     async def _attended(self, call: PlainCall, head: Head, exchange: Exchange) -> Reply:
@@ -89,18 +90,27 @@ class FastLane:
 
     def _way_to_user(self, call: PlainCall, head: Head, exchange: Exchange) -> Elicit | None:
         if call.modern:
-            return call.rounds
+            return call.repeated
         if head.session is None or not self.clients.can_ask(head.session):
             return None
-        return Live(self._channel, head.session, exchange.notify)
+        return OpenChannel(self._channel, head.session, exchange.notify)
 
     def answered(self, session: str | None, message: Mapping[str, Json]) -> bool:
         """Take a client's response to what its own call asked; ``False`` if it is none."""
         return session is not None and self._channel.take(session, message)
 
-    def cancel(self, session: str | None, request: Json) -> None:
-        """End a call that its own client called off; ids mean nothing between clients."""
-        if session is not None and isinstance(request, str | int):
-            exchange = self._open.get((session, request))
-            if exchange is not None:
+    def cancel(self, head: Head, request: Json) -> None:
+        """End a call that its own client called off; ids mean nothing between clients.
+
+        A session's id alone is no proof: the bearer must be that of the call, or none for none.
+        """
+        if head.session is not None and isinstance(request, str | int):
+            exchange, credential = self._open.get((head.session, request), (None, None))
+            if exchange is not None and _same(credential, head.credential):
                 exchange.end("cancelled")
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return compare_digest(one.encode(), other.encode())

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import orjson
+from aipm_http_server.api import Asgi, BadJson, connection_of, parse_json
 
-from aipm_core import Json
-from aipm_core.contributions import Asgi
-from aipm_core.redaction import SECRET
-from aipm_core.wire import BadJson, parse_json
+from aipm_core import SECRET, Json
+from aipm_core import TOKEN_ARGUMENT as TOKEN
 from aipm_mcp_transport.elicitation import can_elicit
 from aipm_mcp_transport.fastlane import FastLane
 from aipm_mcp_transport.headers import Head
+from aipm_mcp_transport.plaincall import PlainCall
 from aipm_mcp_transport.protocol import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -27,11 +28,19 @@ _SESSION = b"mcp-session-id"
 _MEMBERS = frozenset({"method", "result", "error"})
 
 
-class Endpoint:
+class McpEndpoint:
     """The ASGI application of the route."""
 
-    def __init__(self, lane: FastLane, sdk: Asgi, *, stateless: bool) -> None:
+    def __init__(
+        self,
+        lane: FastLane,
+        sdk: Asgi,
+        knows: Callable[[str], Awaitable[bool]],
+        *,
+        stateless: bool,
+    ) -> None:
         self._lane = lane
+        self._knows = knows
         self._sdk = sdk
         self._stateless = stateless
 
@@ -61,6 +70,7 @@ class Endpoint:
     ) -> None:
         call = self._lane.takes(head, message)
         if call is not None:
+            await self._recognise(scope, call)
             await self._lane.answer(call, head, receive.rest, send)
             return
         method, params = message.get("method"), message.get("params")
@@ -69,11 +79,19 @@ class Endpoint:
             await send({"type": "http.response.body", "body": b""})
             return
         if method == "notifications/cancelled" and isinstance(params, dict):
-            self._lane.cancel(head.session, params.get("requestId"))
+            self._lane.cancel(head, params.get("requestId"))
         if method == "initialize":
             able = isinstance(params, dict) and can_elicit(params.get("capabilities"))
             send = self._with_session(send, able=able)
         await self._sdk(scope, receive, send)
+
+    async def _recognise(self, scope: Any, call: PlainCall) -> None:  # noqa: ANN401
+        """Let a connection keep its place whose token comes as an argument."""
+        connection, token = connection_of(scope), call.arguments.get(TOKEN)
+        if connection is None or connection.known or not isinstance(token, str):
+            return
+        if await self._knows(token):
+            connection.recognise()
 
     def _with_session(self, send: Any, *, able: bool) -> Any:  # noqa: ANN401
         """Give a legacy client a session id, and remember whether it can ask its user.

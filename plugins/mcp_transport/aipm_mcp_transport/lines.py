@@ -8,7 +8,7 @@ import stat
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
-from aipm_core.wire import LARGEST_BODY
+from aipm_http_server.api import LARGEST_BODY
 
 _CHUNK = 64 * 1024
 

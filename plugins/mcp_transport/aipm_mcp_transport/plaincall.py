@@ -10,7 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aipm_core import Json
-from aipm_mcp_transport.elicitation import ROUND_PARAMS, Rounds, are_rounds, rounds_of
+from aipm_mcp_transport.elicitation import (
+    REPEATED_CALL_PARAMS,
+    RepeatedCall,
+    is_repeated_call,
+    repeated_call_of,
+)
 from aipm_mcp_transport.headers import Head
 from aipm_mcp_transport.protocol import (
     CAPABILITIES_KEY,
@@ -38,7 +43,7 @@ class PlainCall:
     arguments: Mapping[str, Json]
     token: ProgressToken | None
     modern: bool
-    rounds: Rounds | None = None
+    repeated: RepeatedCall | None = None
 
 
 def recognise(head: Head, message: Mapping[str, Json]) -> PlainCall | None:
@@ -59,13 +64,13 @@ def recognise(head: Head, message: Mapping[str, Json]) -> PlainCall | None:
         return None
     if not _fits_era(head, name, meta, modern=modern):
         return None
-    rounds = rounds_of(params, meta[CAPABILITIES_KEY]) if modern else None
-    return PlainCall(message["id"], name, arguments or {}, token, modern, rounds)
+    repeated = repeated_call_of(params, meta[CAPABILITIES_KEY]) if modern else None
+    return PlainCall(message["id"], name, arguments or {}, token, modern, repeated)
 
 
 def _are_plain(params: Mapping[str, Json], *, modern: bool) -> bool:
-    known = _PARAMS | ROUND_PARAMS if modern else _PARAMS
-    return params.keys() <= known and are_rounds(params)
+    known = _PARAMS | REPEATED_CALL_PARAMS if modern else _PARAMS
+    return params.keys() <= known and is_repeated_call(params)
 
 
 def _is_request(message: Mapping[str, Json]) -> bool:

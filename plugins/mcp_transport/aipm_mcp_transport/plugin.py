@@ -7,59 +7,44 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from aipm_core import (
-    Gateway,
-    Lifespan,
-    Plugin,
-    PluginContext,
-    Route,
-    Runs,
-    Transport,
-    hookimpl,
-)
-from aipm_core.contributions import Asgi
-from aipm_mcp_transport.api import SDK_EXTENSIONS, SdkExtension
+from aipm_http_server.api import Address, Asgi, Route
+
+from aipm_core import Gateway, Lifespan, Plugin, PluginContext, ServeMode, Transport, hookimpl
+from aipm_mcp_transport.api import McpHooks
 from aipm_mcp_transport.calls import ToolCalls
 from aipm_mcp_transport.config import McpConfig
-from aipm_mcp_transport.protocol import Face
+from aipm_mcp_transport.protocol import ServerInfo
 from aipm_mcp_transport.rendering import definitions
 
 if TYPE_CHECKING:
-    from aipm_mcp_transport.sdk import SdkDoor
-
-
-class Extensions:
-    """What other plugins add to the SDK's server."""
-
-    def __init__(self) -> None:
-        self.added: list[SdkExtension] = []
-
-    def add(self, extension: SdkExtension) -> None:
-        """Remember an extension until the server is built."""
-        self.added.append(extension)
+    from aipm_mcp_transport.sdk import SdkEndpoint
 
 
 class McpTransport(Plugin[McpConfig]):
-    """Opens the doors agents come through."""
+    """Offers MCP to agents."""
 
     config_model = McpConfig
-    provides = (SDK_EXTENSIONS,)
+    hooks = McpHooks
 
     def __init__(self, ctx: PluginContext[McpConfig]) -> None:
         super().__init__(ctx)
-        self._extensions = Extensions()
-        self._doors: list[SdkDoor] = []
-        ctx.services.provide(SDK_EXTENSIONS, self._extensions)
+        self._sdk_endpoints: list[SdkEndpoint] = []
 
     @hookimpl
     def aipm_routes(self) -> Iterable[Route]:
         """Serve agents over HTTP."""
-        yield Route(path="/mcp", build=self._endpoint, methods=("*",))
+        yield Route(path="/mcp", build=self._endpoint, methods=("*",), deadline=None)
+
+    @hookimpl
+    def aipm_addresses(self) -> Iterable[Address]:
+        """Tell where agents connect."""
+        hint = "`aipm mcp-config --client claude` prints the snippet"
+        yield Address(name="mcp", path="/mcp", title="agents", hint=hint)
 
     @hookimpl
     def aipm_transports(self) -> Iterable[Transport]:
         """Serve one agent over standard input and output."""
-        yield Transport(name="mcp_stdio", serve=self._stdio, runs=Runs.MCP)
+        yield Transport(name="mcp_stdio", serve=self._stdio, mode=ServeMode.STDIO)
 
     @hookimpl
     def aipm_lifespan(self) -> Iterable[Lifespan]:
@@ -68,28 +53,29 @@ class McpTransport(Plugin[McpConfig]):
 
     def _endpoint(self, gateway: Gateway) -> Asgi:
         from aipm_mcp_transport.fastlane import FastLane
-        from aipm_mcp_transport.http import Endpoint
-        from aipm_mcp_transport.sdk import SdkDoor
+        from aipm_mcp_transport.http import McpEndpoint
+        from aipm_mcp_transport.sdk import SdkEndpoint
 
-        face, calls = self._face(gateway), ToolCalls(gateway)
-        sdk = SdkDoor(gateway, calls, face, self._extensions.added)
-        self._doors.append(sdk)
-        lane = FastLane(gateway, calls, face, self.ctx.config.progress_seconds)
-        return Endpoint(lane, sdk, stateless=sdk.stateless)
+        server_info, calls = self._server_info(gateway), ToolCalls(gateway)
+        extensions = [owned.record for owned in self.ctx.given(McpHooks.aipm_sdk_extensions)]
+        sdk = SdkEndpoint(gateway, calls, server_info, extensions)
+        self._sdk_endpoints.append(sdk)
+        lane = FastLane(gateway, calls, server_info, self.ctx.config.progress_seconds)
+        return McpEndpoint(lane, sdk, gateway.knows, stateless=sdk.stateless)
 
     async def _stdio(self, gateway: Gateway) -> None:
         from aipm_mcp_transport.stdio import serve
 
         calls = ToolCalls(gateway)
-        await serve(calls, self._face(gateway), self.ctx)
+        await serve(calls, self._server_info(gateway), self.ctx)
 
-    def _face(self, gateway: Gateway) -> Face:
-        return Face.of(self.ctx.texts, partial(definitions, gateway))
+    def _server_info(self, gateway: Gateway) -> ServerInfo:
+        return ServerInfo.of(self.ctx.texts, partial(definitions, gateway))
 
     @asynccontextmanager
     async def _life(self) -> AsyncGenerator[None]:
         try:
             yield
         finally:
-            for door in self._doors:
-                await door.close()
+            for endpoint in self._sdk_endpoints:
+                await endpoint.close()

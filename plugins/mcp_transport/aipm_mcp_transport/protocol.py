@@ -12,8 +12,7 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import TypeAlias, TypeGuard
 
-from aipm_core import Json, Texts
-from aipm_core.redaction import redact
+from aipm_core import Json, Texts, redact
 
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
@@ -37,7 +36,7 @@ ProgressToken: TypeAlias = str | int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Face:
+class ServerInfo:
     """Who the server is, and what it offers."""
 
     name: str
@@ -47,8 +46,8 @@ class Face:
     offer: Callable[[], Iterable[Mapping[str, Json]]]
 
     @classmethod
-    def of(cls, texts: Texts, offer: Callable[[], Iterable[Mapping[str, Json]]]) -> Face:
-        """Make the face of this program in the language of its texts."""
+    def of(cls, texts: Texts, offer: Callable[[], Iterable[Mapping[str, Json]]]) -> ServerInfo:
+        """Describe this program in the language of its texts."""
         return cls(
             name="aipm",
             title=texts("server.title"),
@@ -111,11 +110,11 @@ def response(id: RequestId | None, outcome: Mapping[str, Json]) -> dict[str, Jso
 
 
 def is_id(value: Json) -> TypeGuard[RequestId]:
-    """Say whether a value can be the id of a request, or a progress token."""
+    """Return whether a value can be the id of a request, or a progress token."""
     return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def has_envelope(params: Json) -> bool:
-    """Say whether a request claims to be modern."""
+    """Return whether a request claims to be modern."""
     meta = params.get("_meta") if isinstance(params, dict) else None
     return isinstance(meta, dict) and VERSION_KEY in meta

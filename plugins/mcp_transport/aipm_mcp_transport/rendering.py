@@ -13,7 +13,7 @@ import orjson
 
 from aipm_core import AnyTool, Gateway, Json, Reply
 from aipm_mcp_transport.elicitation import input_required
-from aipm_mcp_transport.protocol import INVALID_PARAMS, Face, error_of
+from aipm_mcp_transport.protocol import INVALID_PARAMS, ServerInfo, error_of
 
 
 def definitions(gateway: Gateway) -> Iterator[dict[str, Json]]:
@@ -41,15 +41,15 @@ def _annotations(tool: AnyTool) -> dict[str, Json]:
     return hints if tool.read_only else {**hints, "openWorldHint": False}
 
 
-def outcome(reply: Reply, face: Face, *, modern: bool) -> dict[str, Json]:
+def outcome(reply: Reply, server_info: ServerInfo, *, modern: bool) -> dict[str, Json]:
     """Return the ``result`` or ``error`` member that carries a reply."""
     if reply.error is not None and reply.error.code == "tool_not_found":
         return error_of(INVALID_PARAMS, reply.error.message, {"code": reply.error.code})
     if reply.question is not None:
-        asked = face.modern(input_required(reply.question))
+        asked = server_info.modern(input_required(reply.question))
         return {"result": {**asked, "resultType": "input_required"}}
     result = call_result(reply)
-    return {"result": face.modern(result) if modern else result}
+    return {"result": server_info.modern(result) if modern else result}
 
 
 def call_result(reply: Reply) -> dict[str, Json]:

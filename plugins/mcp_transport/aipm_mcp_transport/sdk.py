@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
+from aipm_http_server.api import LARGEST_BODY
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -17,21 +18,24 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
 from aipm_core import Gateway
-from aipm_core.wire import LARGEST_BODY
 from aipm_mcp_transport.api import SdkExtension
 from aipm_mcp_transport.calls import ToolCalls
 from aipm_mcp_transport.headers import Head
-from aipm_mcp_transport.protocol import LIST_FRESH_MS, MODERN, Face
+from aipm_mcp_transport.protocol import LIST_FRESH_MS, MODERN, ServerInfo
 from aipm_mcp_transport.rendering import outcome
 
 
-class SdkDoor:
+class SdkEndpoint:
     """An ASGI application around the SDK's session manager, started when it is first needed."""
 
     def __init__(
-        self, gateway: Gateway, calls: ToolCalls, face: Face, extensions: Iterable[SdkExtension]
+        self,
+        gateway: Gateway,
+        calls: ToolCalls,
+        server_info: ServerInfo,
+        extensions: Iterable[SdkExtension],
     ) -> None:
-        server = make_server(gateway, calls, face)
+        server = make_server(gateway, calls, server_info)
         self.stateless = True
         for extension in extensions:
             extension.extend(server)
@@ -62,9 +66,9 @@ class SdkDoor:
             await asyncio.get_running_loop().create_future()
 
 
-def make_server(gateway: Gateway, calls: ToolCalls, face: Face) -> Server[Any]:
+def make_server(gateway: Gateway, calls: ToolCalls, server_info: ServerInfo) -> Server[Any]:
     """Make the SDK's server with the runtime's tools."""
-    listing = ListToolsResult.model_validate(face.listing(modern=False))
+    listing = ListToolsResult.model_validate(server_info.listing(modern=False))
     schemas = {tool.name: gateway.schema(tool.name) for tool in gateway.catalog()}
 
     async def list_tools(
@@ -75,14 +79,14 @@ def make_server(gateway: Gateway, calls: ToolCalls, face: Face) -> Server[Any]:
     async def call_tool(
         ctx: ServerRequestContext[Any], params: CallToolRequestParams
     ) -> CallToolResult:
-        return await _call(calls, face, ctx, params)
+        return await _call(calls, server_info, ctx, params)
 
     fresh = CacheHint(ttl_ms=LIST_FRESH_MS, scope="public")
     return Server(
-        face.name,
-        title=face.title,
-        version=face.version,
-        instructions=face.instructions,
+        server_info.name,
+        title=server_info.title,
+        version=server_info.version,
+        instructions=server_info.instructions,
         cache_hints={"tools/list": fresh, "server/discover": fresh},
         # Without it the SDK runs the whole tools/list for each modern call.
         get_tool_input_schema=schemas.get,
@@ -92,13 +96,16 @@ def make_server(gateway: Gateway, calls: ToolCalls, face: Face) -> Server[Any]:
 
 
 async def _call(
-    calls: ToolCalls, face: Face, ctx: ServerRequestContext[Any], params: CallToolRequestParams
+    calls: ToolCalls,
+    server_info: ServerInfo,
+    ctx: ServerRequestContext[Any],
+    params: CallToolRequestParams,
 ) -> CallToolResult:
     token = ctx.meta.get("progress_token") if ctx.meta else None
     progress = None if token is None else ctx.session.report_progress
     credential = Head.read(ctx.request.headers.raw).credential if ctx.request else None
     reply = await calls.run(params.name, params.arguments or {}, credential, progress)
-    told = outcome(reply, face, modern=ctx.protocol_version in MODERN)
+    told = outcome(reply, server_info, modern=ctx.protocol_version in MODERN)
     if (error := told.get("error")) is not None:
         raise MCPError(code=error["code"], message=error["message"], data=error["data"])
     return CallToolResult.model_validate(told["result"])

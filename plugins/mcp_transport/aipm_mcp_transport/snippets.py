@@ -14,7 +14,7 @@ from typing import Literal
 from aipm_core import Json
 
 TOKEN = "AIPM_SESSION_TOKEN"  # noqa: S105 - the variable's name  # nosec B105
-_LONGEST_CALL = 330  # seconds: a call may wait for a person's confirmation
+_CALL_TIMEOUT_SECONDS = 330  # a call may wait for a person's confirmation
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _gemini(target: Target) -> Json:
     else:
         # Its plain "url" means the old two-endpoint transport.
         entry = {"httpUrl": target.url, "headers": _bearer(place)}
-    return {"mcpServers": {"aipm": {**entry, "timeout": _LONGEST_CALL * 1000}}}
+    return {"mcpServers": {"aipm": {**entry, "timeout": _CALL_TIMEOUT_SECONDS * 1000}}}
 
 
 def _codex(target: Target) -> Json:
@@ -92,7 +92,7 @@ def _codex(target: Target) -> Json:
             f"url = {json.dumps(target.url)}",
             f"bearer_token_env_var = {json.dumps(TOKEN)}",
         ]
-    return "\n".join(["[mcp_servers.aipm]", *lines, f"tool_timeout_sec = {_LONGEST_CALL}"])
+    return "\n".join(["[mcp_servers.aipm]", *lines, f"tool_timeout_sec = {_CALL_TIMEOUT_SECONDS}"])
 
 
 def _typed(target: Target, place: str) -> dict[str, Json]:

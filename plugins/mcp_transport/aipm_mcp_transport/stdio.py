@@ -12,38 +12,38 @@ from collections.abc import Mapping
 from functools import partial
 
 import orjson
+from aipm_http_server.api import LARGEST_BODY, BadJson, parse_json
 
 from aipm_core import Json, PluginContext
-from aipm_core.elicitation import Elicit
-from aipm_core.stdio import STDIO
-from aipm_core.wire import LARGEST_BODY, BadJson, parse_json
+from aipm_mcp_transport.asking import Elicit
 from aipm_mcp_transport.calls import ToolCalls, credential_of
 from aipm_mcp_transport.config import McpConfig
-from aipm_mcp_transport.conversation import Conversation, Refused, ToolCall
-from aipm_mcp_transport.elicitation import BackChannel, Live
+from aipm_mcp_transport.elicitation import BackChannel, OpenChannel
 from aipm_mcp_transport.lines import LineWriter, TooLong, opened
 from aipm_mcp_transport.progress import ProgressReport
 from aipm_mcp_transport.protocol import (
     INVALID_REQUEST,
     PARSE_ERROR,
-    Face,
     RequestId,
+    ServerInfo,
     error_of,
     is_id,
     response,
 )
 from aipm_mcp_transport.rendering import outcome
+from aipm_mcp_transport.standard_streams import STDIO
+from aipm_mcp_transport.stdio_protocol import Refused, StdioProtocol, ToolCall
 
 _CLIENT = "stdio"
-_LAST_WORDS = 1.0  # seconds for calls under way when the client closes its end
+_SHUTDOWN_TIMEOUT_SECONDS = 1.0  # for calls under way when the client closes its end
 
 
-async def serve(calls: ToolCalls, face: Face, ctx: PluginContext[McpConfig]) -> None:
+async def serve(calls: ToolCalls, server_info: ServerInfo, ctx: PluginContext[McpConfig]) -> None:
     """Serve until the client closes its end."""
     wire = ctx.services.use(STDIO)
     credential = credential_of(os.environ.get("AIPM_SESSION_TOKEN"))
     async with opened(wire.input, wire.output) as (reader, writer):
-        front = StdioFront(calls, face, writer, credential, ctx.config.progress_seconds)
+        front = StdioServer(calls, server_info, writer, credential, ctx.config.progress_seconds)
         try:
             async for line in reader.lines():
                 front.take(line)
@@ -52,23 +52,23 @@ async def serve(calls: ToolCalls, face: Face, ctx: PluginContext[McpConfig]) -> 
             await front.close()
 
 
-class StdioFront:
+class StdioServer:
     """One client's conversation: every call is a task of its own."""
 
     def __init__(
         self,
         calls: ToolCalls,
-        face: Face,
+        server_info: ServerInfo,
         writer: LineWriter,
         credential: str | None,
         progress_seconds: float,
     ) -> None:
         self._calls = calls
-        self._face = face
+        self._server_info = server_info
         self._writer = writer
         self._credential = credential
         self._progress_seconds = progress_seconds
-        self._conversation = Conversation(face)
+        self._protocol = StdioProtocol(server_info)
         self._channel = BackChannel()
         self._running: dict[RequestId, asyncio.Task[None]] = {}
 
@@ -94,7 +94,7 @@ class StdioFront:
     async def last_words(self) -> None:
         """Let calls end that are about to; nobody will wait for the others."""
         if self._running and not self._writer.broken:
-            await asyncio.wait(self._running.values(), timeout=_LAST_WORDS)
+            await asyncio.wait(self._running.values(), timeout=_SHUTDOWN_TIMEOUT_SECONDS)
 
     async def close(self) -> None:
         """End every call."""
@@ -117,7 +117,7 @@ class StdioFront:
             self._send(response(id if is_id(id) else None, refusal))
             return
         try:
-            answer = self._conversation.answer(method, message.get("params"))
+            answer = self._protocol.answer(method, message.get("params"))
         except Refused as refused:
             self._send(response(id, refused.error))
             return
@@ -158,13 +158,13 @@ class StdioFront:
                 reply = await run(progress=report.report)
             finally:
                 beats.cancel()
-        self._send(response(id, outcome(reply, self._face, modern=call.modern)))
+        self._send(response(id, outcome(reply, self._server_info, modern=call.modern)))
 
     def _way_to_user(self, call: ToolCall) -> Elicit | None:
         if call.modern:
-            return call.rounds
-        can = self._conversation.can_elicit
-        return Live(self._channel, _CLIENT, self._notify) if can else None
+            return call.repeated
+        can = self._protocol.can_elicit
+        return OpenChannel(self._channel, _CLIENT, self._notify) if can else None
 
     async def _beat(self, report: ProgressReport) -> None:
         while True:

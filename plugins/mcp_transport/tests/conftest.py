@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-from aipm_core.testkit import Install, Server
+from aipm_devkit.program import Install, Server
 
 FIXTURES = Path(__file__).parent / "fixtures"
 # What makes the fixtures an installed distribution: for the processes under test only.

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from aipm_devkit.program import Install
 from aipm_mcp_fixtures.model import DONE, Script, listening
 from aipm_mcp_fixtures.node import CLIENTS, HOME, Node, NoNode, found
-
-from aipm_core.testkit import Install
 
 pytestmark = pytest.mark.timeout(900)
 RECORDINGS = Path(__file__).parent / "transcripts" / "recorded"

@@ -9,11 +9,10 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from aipm_devkit.program import Server
 from aipm_mcp_fixtures.wire import ERAS, Era, HttpFront, StdioFront, call, headers_of, request
 from aipm_mcp_transport.clients import Clients
 from aipm_mcp_transport.progress import ProgressReport
-
-from aipm_core.testkit import Server
 
 DEEP = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + b'{"a":' * 10_000 + b"1"
 CALL = (
@@ -145,9 +144,14 @@ def test_a_line_of_megabytes_is_refused_once(stdio: StdioFront, megabytes: int) 
     assert lives(stdio)
 
 
-def test_the_largest_bearable_message_is_answered(http: HttpFront, stdio: StdioFront) -> None:
+def test_the_largest_bearable_message_is_answered(
+    server: Server, team: Any, http: HttpFront, stdio: StdioFront
+) -> None:
+    login = http.ask(call("legacy", "authenticate", team.login))["result"]["structuredContent"]
     message = call("legacy", "probe_echo", {"text": "x" * 1_000_000})
-    assert http.ask(message)["result"]["isError"] is False
+    with HttpFront(server.mcp, login["result"]["session_token"]) as known:
+        assert known.ask(message)["result"]["isError"] is False
+    assert http.post(message).status_code == 413
     assert stdio.ask(message)["result"]["isError"] is False
     assert lives(stdio)
 

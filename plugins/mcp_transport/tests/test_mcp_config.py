@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aipm_devkit.program import Install
 from aipm_mcp_fixtures.wire import HELLO, request, stdio
-
-from aipm_core.testkit import Install
 
 CLIENTS = ("claude", "codex", "gemini", "cursor", "vscode")
 FILES = {

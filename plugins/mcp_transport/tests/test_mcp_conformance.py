@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from aipm_devkit.program import Install, Server
 from aipm_mcp_fixtures.node import Node
-
-from aipm_core.testkit import Install, Server
 
 SUITE = ("@modelcontextprotocol/conformance", "dist/index.js")
 INSPECTOR = ("@modelcontextprotocol/inspector", "clients/launcher/build/index.js")

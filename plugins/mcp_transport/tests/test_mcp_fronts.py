@@ -9,6 +9,8 @@ from typing import Any
 
 import anyio
 import pytest
+from aipm_cli import settings_file
+from aipm_cli.program import open_runtime
 from aipm_mcp_fixtures.wire import HttpFront, StdioFront
 from aipm_mcp_transport import protocol
 from aipm_mcp_transport.calls import ToolCalls
@@ -18,8 +20,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from aipm_core import config
-from aipm_core.runtime import Runtime, open_runtime
+from aipm_core.runtime import Runtime
 from aipm_core.texts import Texts
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
@@ -50,7 +51,7 @@ def replay(front: StdioFront | HttpFront, messages: list[Any]) -> Iterator[Any]:
 
 async def sdk_answers(team: Any, messages: list[Any]) -> list[Any]:
     """Let the SDK's own stream server answer, with the same runtime behind it."""
-    settings = config.load(team.install.root / "aipm.toml", environ={})
+    settings = settings_file.load(team.install.root / "aipm.toml", environ={})
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(Path(__file__).parent / "installed")
         async with open_runtime(settings) as runtime:
@@ -60,8 +61,8 @@ async def sdk_answers(team: Any, messages: list[Any]) -> list[Any]:
 
 async def _talk(runtime: Runtime, messages: list[Any]) -> list[Any]:
     texts = Texts.load("aipm_mcp_transport", runtime.settings.locale)
-    face = protocol.Face.of(texts, lambda: definitions(runtime))
-    server = make_server(runtime, ToolCalls(runtime), face)
+    server_info = protocol.ServerInfo.of(texts, lambda: definitions(runtime))
+    server = make_server(runtime, ToolCalls(runtime), server_info)
     inward, inbox = anyio.create_memory_object_stream[Any](16)
     outward, outbox = anyio.create_memory_object_stream[Any](16)
     answers = []

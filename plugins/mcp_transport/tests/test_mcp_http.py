@@ -8,12 +8,11 @@ from typing import Any
 
 import httpx
 import pytest
+from aipm_devkit.program import Install, Server
 from aipm_mcp_fixtures.probe import REPLACED
 from aipm_mcp_fixtures.wire import ERAS, HELLO, Era, HttpFront, call, messages_of, request
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-
-from aipm_core.testkit import Install, Server
 
 MODES: tuple[Any, ...] = ("auto", "legacy")
 

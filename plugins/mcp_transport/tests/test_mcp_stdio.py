@@ -10,11 +10,10 @@ from signal import SIGTERM
 from typing import Any
 
 import pytest
+from aipm_devkit.program import Install
 from aipm_mcp_fixtures.wire import ERAS, HELLO, Era, HttpFront, call, request
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-
-from aipm_core.testkit import Install
 
 AIPM = Path(sys.executable).with_name("aipm")
 
@@ -141,7 +140,7 @@ def test_input_may_be_a_file(team: Any, tmp_path: Path) -> None:
 
 def test_the_sdk_is_not_imported(team: Any) -> None:
     script = (
-        "import sys; from aipm_core.cli import main; code = main(['mcp']);"
+        "import sys; from aipm_cli import main; code = main(['mcp']);"
         "sys.stderr.write(' '.join(sys.modules)); sys.exit(code)"
     )
     with team.run([sys.executable, "-c", script]) as agent:

@@ -13,9 +13,8 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from aipm_devkit.program import Server
 from aipm_mcp_fixtures.wire import ERAS, HELLO, Era, HttpFront, call, headers_of, request
-
-from aipm_core.testkit import Server
 
 
 def waiting(http: HttpFront) -> int:
@@ -82,6 +81,27 @@ def test_a_client_that_cancels_ends_its_own_poll_only(server: Server, http: Http
             assert waiting(control) == 1
             control.ask(call("legacy", "probe_wake"))
             assert theirs.result().json()["result"]["isError"] is False
+
+
+def test_only_the_token_of_a_call_calls_it_off(server: Server, team: Any, http: HttpFront) -> None:
+    """Who knows the session's id, but has no token or another one, ends nothing."""
+    tokens = [
+        http.ask(call("legacy", "authenticate", team.login))["result"]["structuredContent"]
+        for _ in range(2)
+    ]
+    mine, other = (told["result"]["session_token"] for told in tokens)
+    greeted = http.post(request("legacy", "initialize", HELLO))
+    session = {"mcp-session-id": greeted.headers["mcp-session-id"]}
+    message = call("legacy", "probe_wait", {"seconds": 100}, 5)
+    gone = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}
+    with ThreadPoolExecutor() as clients, HttpFront(server.mcp, mine) as me:
+        waits = clients.submit(me.post, message, **session)
+        until(lambda: waiting(http) == 1)
+        for strange in ({}, {"authorization": f"Bearer {other}"}, {"authorization": "Basic x"}):
+            assert http.post(gone, **session, **strange).status_code == 202
+        assert waiting(http) == 1
+        assert http.post(gone, **session, authorization=f"Bearer {mine}").status_code == 202
+        assert waits.result().json()["error"]["code"] == -32800
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, Protocol, TypeAlias
 
-from aipm_core import Reader, ServiceKey, Session, Tx
-from aipm_core.models import Purpose
+from aipm_core import Purpose, Reader, ServiceKey, Session, Tx
 
-Type: TypeAlias = Literal[
+NotificationType: TypeAlias = Literal[
     "interrupt", "message", "new_message", "task_session_notice", "delegation_completed"
 ]
 
@@ -29,17 +28,20 @@ class Inbox(Protocol):
         *,
         agent_id: str,
         project_id: str,
-        type: Type,  # noqa: A002
+        type: NotificationType,  # noqa: A002
         message: str,
         action: str | None = None,
         instruction: str | None = None,
         audience: Purpose | None = None,
         task_id: str | None = None,
+        conversation_id: str | None = None,
+        reason: str | None = None,
     ) -> str:
         """Leave one in the caller's transaction and return its id.
 
         ``audience`` narrows it to sessions of one purpose. Without an ``instruction`` the one of
-        the plugin's catalogue for this type and action is used.
+        the plugin's catalogue for this type and action is used. What others wrote goes into
+        ``message`` or ``reason``, never into an ``instruction``: agents follow that.
         """
         ...
 
@@ -48,7 +50,7 @@ class Inbox(Protocol):
         ...
 
     async def interrupted(self, db: Reader, session: Session) -> bool:
-        """Say whether an unread interrupt holds this session: a wait must end now."""
+        """Return whether an unread interrupt holds this session: a wait must end now."""
         ...
 
     async def newest(self, db: Reader, session: Session) -> int:

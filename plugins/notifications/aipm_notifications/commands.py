@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-from aipm_core.commands import AsJson, Config, say, show, with_service
-
-if TYPE_CHECKING:
-    from aipm_core import ServiceKey
-    from aipm_notifications.sender import Sender
+from aipm_cli.api import AsJson, Config, call_tool, say, show, words
 
 
 class Type(StrEnum):
@@ -53,22 +48,15 @@ def notify(
     as_json: AsJson = False,
 ) -> None:
     """Tell an agent something, or stop it."""
-    data = with_service(
+    data = call_tool(
         config,
-        _sender,
-        lambda sender, _: sender.send(
-            agent,
-            project,
-            type=type.value,
-            action=action.value if action else None,
-            message=message,
-            audience=audience.value if audience else None,
-        ),
+        "notify",
+        agent_id=agent,
+        project_id=project,
+        type=type.value,
+        action=action.value if action else None,
+        message=message,
+        audience=audience.value if audience else None,
     )
-    show(data, as_json=as_json, human=lambda: say(f"left {data['id']} for {agent}"))
-
-
-def _sender() -> ServiceKey[Sender]:
-    from aipm_notifications.sender import SENDER
-
-    return SENDER
+    told = words("aipm_notifications", config)("cli.left", notification=data["id"], agent=agent)
+    show(data, as_json=as_json, human=lambda: say(told))

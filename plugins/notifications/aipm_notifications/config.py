@@ -13,4 +13,4 @@ class NotificationsConfig(PluginConfig):
     ttl_hours: float = Field(default=168, gt=0)
     """Unread ones expire after this."""
     keep_days: float = Field(default=30, gt=0)
-    """Read ones are deleted after this."""
+    """Read ones are deleted after this, and so are results that nobody came for."""

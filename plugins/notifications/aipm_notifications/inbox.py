@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from aipm_sessions.api import SESSION_DESK
+from aipm_sessions.api import SESSIONS
 
-from aipm_core import Event, PluginContext, Reader, Session, Tx, new_id
-from aipm_core.models import Purpose
-from aipm_notifications.api import Type, inbox_topic
+from aipm_core import Event, PluginContext, Purpose, Reader, Session, Tx, new_id
+from aipm_notifications.api import NotificationType, inbox_topic
 from aipm_notifications.config import NotificationsConfig
+from aipm_notifications.pauses import note_pause, paused_since
+from aipm_notifications.views import read_topic
 
 _HOUR = 3600.0
 # Every call pays for two checks, and nearly always nothing is unread: one step into the index of
@@ -38,11 +39,6 @@ _LAST = (
     "order by expires_at desc limit 1) as last_of_audience"
 )
 _NEWEST = f"select max(seq) as seq from ({_LAST} union all {_LAST}) as newest"
-_PAUSE = (
-    "select action, created_at from notifications where agent_id = ? and project_id = ? "
-    "and audience in ('', ?) and action in ('pause', 'resume') "
-    "and (read_at is not null or expires_at > ?) order by seq desc limit 1"
-)
 
 
 class SqlInbox:
@@ -52,7 +48,7 @@ class SqlInbox:
         self._ctx = ctx
         self._store = ctx.store
         self._clock = ctx.clock
-        self._sessions = ctx.services.find(SESSION_DESK)
+        self._sessions = ctx.services.find(SESSIONS)
 
     async def put(
         self,
@@ -60,23 +56,35 @@ class SqlInbox:
         *,
         agent_id: str,
         project_id: str,
-        type: Type,  # noqa: A002
+        type: NotificationType,  # noqa: A002
         message: str,
         action: str | None = None,
         instruction: str | None = None,
         audience: Purpose | None = None,
         task_id: str | None = None,
+        conversation_id: str | None = None,
+        reason: str | None = None,
     ) -> str:
         """Leave one in the caller's transaction and return its id."""
         notification_id = new_id("ntf")
         await tx.run(
             "insert into notifications (id, agent_id, project_id, audience, type, interrupt, "
-            "action, message, instruction, task_id, created_at, expires_at) "
-            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "action, message, instruction, task_id, conversation_id, reason, created_at, "
+            "expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(notification_id, agent_id, project_id, audience or "", type),
-            *(int(type == "interrupt"), action, message, instruction, task_id),
+            *(
+                int(type == "interrupt"),
+                action,
+                message,
+                instruction,
+                task_id,
+                conversation_id,
+                reason,
+            ),
             *(self._ctx.now(), self._clock() + self._ctx.config.ttl_hours * _HOUR),
         )
+        if action is not None:
+            await note_pause(tx, notification_id)
         shown = {"notificationId": notification_id, "type": type, "message": message}
         shown |= {"action": action} if action else {}
         shown |= {"taskId": task_id} if task_id else {}
@@ -94,42 +102,42 @@ class SqlInbox:
         return int(row["n"]) if row else 0
 
     async def interrupted(self, db: Reader, session: Session) -> bool:
-        """Say whether an unread interrupt holds this session."""
+        """Return whether an unread interrupt holds this session."""
         if await db.one(_ANYTHING, session.agent_id, session.project_id) is None:
             return False
-        agent, project, purpose, now = self._eyes(session)
+        agent, project, purpose, now = self._audience_of(session)
         asked = (agent, project, now, agent, project, purpose, now)
         return await db.one(_INTERRUPTED, *asked) is not None
 
     async def kinds(self, session: Session) -> tuple[bool, bool]:
-        """Say whether the session has unread interrupts, and whether it has ordinary ones."""
+        """Return whether the session has unread interrupts, and whether it has ordinary ones."""
         if await self._store.one(_ANYTHING, session.agent_id, session.project_id) is None:
             return False, False
-        agent, project, purpose, now = self._eyes(session)
+        agent, project, purpose, now = self._audience_of(session)
         asked = (agent, project, now, agent, project, purpose, now)
         row = await self._store.one(_UNREAD, *asked, *asked)
         return (bool(row["interrupts"]), bool(row["ordinary"])) if row else (False, False)
 
     async def newest(self, db: Reader, session: Session) -> int:
         """Return the number of the newest ordinary one this session has not read, or 0."""
-        agent, project, purpose, now = self._eyes(session)
+        agent, project, purpose, now = self._audience_of(session)
         row = await db.one(_NEWEST, agent, project, "", now, agent, project, purpose, now)
         return int(row["seq"] or 0) if row else 0
 
     async def paused_since(self, db: Reader, session: Session) -> str | None:
         """Return when the session was asked to pause, unless it was asked to resume since."""
-        row = await db.one(_PAUSE, *self._eyes(session))
-        return str(row["created_at"]) if row and row["action"] == "pause" else None
+        return await paused_since(db, session)
 
     async def settle(self, tx: Tx, *, agent_id: str, project_id: str, task_id: str) -> None:
         """Count interrupts about a task as read: the agent has ended its work on it."""
-        await tx.run(
+        rows = await tx.all(
             "update notifications set read_at = ? where read_at is null and agent_id = ? "
-            "and project_id = ? and interrupt = 1 and task_id = ?",
+            "and project_id = ? and interrupt = 1 and task_id = ? returning id",
             *(self._clock(), agent_id, project_id, task_id),
         )
+        tx.wake(*(read_topic(project_id, row["id"]) for row in rows))
 
-    def _eyes(self, session: Session) -> tuple[str, str, str, float]:
+    def _audience_of(self, session: Session) -> tuple[str, str, str, float]:
         return session.agent_id, session.project_id, session.purpose, self._clock()
 
     async def _show(
@@ -140,10 +148,10 @@ class SqlInbox:
         audience: Purpose | None,
         payload: dict[str, str],
     ) -> None:
-        """Let the user interfaces of the agent's sessions know."""
+        """Let the user interfaces that follow the agent's sessions know."""
         if self._sessions is None:
             return
-        for info in await self._sessions.live(tx, project_id, agent_id):
-            if audience in (None, info.session.purpose):
-                event = Event(type="onNotification", payload=payload, session_id=info.session.id)
+        for session in await self._sessions.followed(tx, project_id, agent_id):
+            if audience in (None, session.purpose):
+                event = Event(type="onNotification", payload=payload, session_id=session.id)
                 await self._ctx.events.record(tx, event)

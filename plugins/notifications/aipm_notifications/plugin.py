@@ -4,29 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aipm_sessions.api import DIRECTORY, SESSION_DESK
+from aipm_operations.api import Retention
+from aipm_sessions.api import DIRECTORY, SESSIONS
+from aipm_views.api import View
 
 from aipm_core import (
     Access,
     AnyTool,
-    Gate,
-    Lifespan,
+    Authorizer,
     Migration,
     Phase,
     Plugin,
     PluginContext,
     ResponseMiddleware,
+    Stage,
+    Trait,
     hookimpl,
     tool,
 )
-from aipm_notifications.announcer import Announcer
 from aipm_notifications.api import INBOX
 from aipm_notifications.config import NotificationsConfig
 from aipm_notifications.inbox import SqlInbox
+from aipm_notifications.notice import InboxNotice
+from aipm_notifications.people_tools import PeoplesTools
 from aipm_notifications.reading import Reading
+from aipm_notifications.retention import retention_rules
 from aipm_notifications.sender import SENDER, Sender
-from aipm_notifications.sweeper import Sweeper
 from aipm_notifications.tables import MIGRATIONS
+from aipm_notifications.views import notification_view
 from aipm_notifications.withheld import Withheld
 
 
@@ -35,17 +40,17 @@ class Notifications(Plugin[NotificationsConfig]):
 
     config_model = NotificationsConfig
     provides = (INBOX, SENDER)
-    uses = (DIRECTORY, SESSION_DESK)
-    offers = ("get_notifications",)
+    uses = (DIRECTORY, SESSIONS)
 
     def __init__(self, ctx: PluginContext[NotificationsConfig]) -> None:
         super().__init__(ctx)
         inbox, withheld = SqlInbox(ctx), Withheld(ctx)
-        self._announcer = Announcer(ctx, inbox, withheld)
+        self._notice = InboxNotice(ctx, inbox, withheld)
         self._reading = Reading(ctx, withheld)
-        self._sweeper = Sweeper(ctx)
         ctx.services.provide(INBOX, inbox)
-        ctx.services.provide(SENDER, Sender(ctx, inbox))
+        sender = Sender(ctx, inbox)
+        self._people = PeoplesTools(ctx, sender)
+        ctx.services.provide(SENDER, sender)
 
     @hookimpl
     def aipm_migrations(self) -> Iterable[Migration]:
@@ -54,13 +59,14 @@ class Notifications(Plugin[NotificationsConfig]):
 
     @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:
-        """Offer the way to read them."""
-        yield tool(self._reading.get_notifications, access=Access.SESSION)
+        """Offer the way to read them and, to people, to leave one."""
+        yield self._people.notify_tool()
+        yield tool(self._reading.get_notifications, access=Access.SESSION, traits=(Trait.WAY_OUT,))
 
     @hookimpl
-    def aipm_gates(self) -> Iterable[Gate]:
+    def aipm_authorizers(self) -> Iterable[Authorizer]:
         """Let no tool run while an interrupt is unread."""
-        yield Gate(name="interrupt", check=self._announcer.check)
+        yield Authorizer(name="interrupt", check=self._notice.check, stage=Stage.GATE)
 
     @hookimpl
     def aipm_response_middleware(self) -> Iterable[ResponseMiddleware]:
@@ -70,10 +76,15 @@ class Notifications(Plugin[NotificationsConfig]):
         not be lost; the gate stands before the next one.
         """
         yield ResponseMiddleware(
-            name="announce", apply=self._announcer.apply, phase=Phase.REPLACE, on_error="skip"
+            name="announce", apply=self._notice.apply, phase=Phase.REPLACE, on_error="skip"
         )
 
+    @hookimpl(optionalhook=True)
+    def aipm_views(self) -> Iterable[View]:
+        """Show what was sent to agents, and whether it has reached them."""
+        yield notification_view()
+
     @hookimpl
-    def aipm_lifespan(self) -> Iterable[Lifespan]:
-        """Sweep."""
-        yield Lifespan(name="notifications_sweeper", open=self._sweeper.lifespan)
+    def aipm_retention(self) -> Iterable[Retention]:
+        """Forget what was read, what has expired, and results nobody came for."""
+        return retention_rules(self.ctx.config)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Literal, TypeAlias
 
 from aipm_sessions.api import DIRECTORY
 
-from aipm_core import CallError, ConfigError, Json, PluginContext, ServiceKey, Tx
-from aipm_core.models import Purpose
+from aipm_core import CallError, ConfigError, Json, PluginContext, Purpose, ServiceKey, Tx, quoted
 from aipm_notifications.config import NotificationsConfig
 from aipm_notifications.inbox import SqlInbox
 
 INTERRUPTS = ("cancel", "pause", "blocked")
-_LONGEST = 4000
+_MAX_CHARACTERS = 4000
+Write: TypeAlias = Callable[
+    [Callable[[Tx], Coroutine[Any, Any, dict[str, Json]]]], Awaitable[dict[str, Json]]
+]
 SentType: TypeAlias = Literal["interrupt", "message"]
 
 
@@ -33,13 +36,14 @@ class Sender:
         action: str | None,
         message: str | None,
         audience: Purpose | None,
+        write: Write | None = None,
     ) -> dict[str, Json]:
-        """Leave a notification for a member of a project."""
+        """Leave a notification for a member of a project; ``write`` runs the unit that does it."""
         text = self._worded(type, action, message)
 
-        async def unit(tx: Tx) -> str:
+        async def unit(tx: Tx) -> dict[str, Json]:
             await self._check_addressee(tx, agent_id, project_id)
-            return await self._inbox.put(
+            made = await self._inbox.put(
                 tx,
                 agent_id=agent_id,
                 project_id=project_id,
@@ -48,10 +52,16 @@ class Sender:
                 action=action,
                 audience=audience,
             )
+            told = {"id": made, "agent_id": agent_id, "project_id": project_id, "type": type}
+            return {**told, "action": action, "message": text, "audience": audience}
 
-        made: dict[str, Json] = {"id": await self._ctx.store.write(unit), "agent_id": agent_id}
-        made |= {"project_id": project_id, "type": type, "action": action}
-        return {**made, "message": text, "audience": audience}
+        return await (write or self._ctx.store.write)(unit)
+
+    async def check_member(self, agent_id: str, project_id: str) -> None:
+        """Refuse an agent that is not of the project as if it did not exist."""
+        directory, db = self._directory, self._ctx.store
+        if directory is None or not await directory.is_member(db, agent_id, project_id):
+            raise self._ctx.refuse("agent_not_found", 404, agent=quoted(agent_id))
 
     def _worded(self, type: SentType, action: str | None, message: str | None) -> str:  # noqa: A002
         if type == "interrupt" and action not in INTERRUPTS:
@@ -62,8 +72,8 @@ class Sender:
             message = self._ctx.texts.find(f"messages.{action}")
         if message is None or not message.strip():
             raise _bad("a message needs a text")
-        if len(message) > _LONGEST:
-            raise _bad(f"the text is longer than {_LONGEST} characters")
+        if len(message) > _MAX_CHARACTERS:
+            raise _bad(f"the text is longer than {_MAX_CHARACTERS} characters")
         return message
 
     async def _check_addressee(self, tx: Tx, agent_id: str, project_id: str) -> None:

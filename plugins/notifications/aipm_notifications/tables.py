@@ -51,6 +51,35 @@ _WITHHELD = """
         on withheld_results (agent_id, project_id, purpose, seq);
 """
 
+# What others say about a notification, beside its own sentence.
+_ABOUT = """
+    alter table notifications add column conversation_id text;
+    alter table notifications add column reason text;
+"""
+
+# A pause holds until somebody lifts it: it does not hang on a notification, which is swept.
+_PAUSES = """
+    create table notification_pauses (
+        agent_id text not null,
+        project_id text not null,
+        audience text not null,
+        seq bigint not null,
+        action text not null check (action in ('pause', 'resume')),
+        since text not null,
+        primary key (agent_id, project_id, audience)
+    );
+    insert into notification_pauses (agent_id, project_id, audience, seq, action, since)
+        select agent_id, project_id, audience, seq, action, created_at from notifications
+        where seq in (select max(seq) from notifications where action in ('pause', 'resume')
+            group by agent_id, project_id, audience);
+    drop index notifications_pauses;
+"""
+
+_SHOWN = """
+    create index notifications_shown on notifications (project_id, seq)
+        where type <> 'new_message';
+"""
+
 _COUNTERS = {
     "sqlite": "integer primary key autoincrement",
     "postgresql": "bigint generated always as identity primary key",
@@ -58,5 +87,11 @@ _COUNTERS = {
 
 MIGRATIONS = [
     Migration(name=name, sql={engine: sql.format(counter=c) for engine, c in _COUNTERS.items()})
-    for name, sql in (("0001_notifications", _NOTIFICATIONS), ("0002_withheld_results", _WITHHELD))
+    for name, sql in (
+        ("0001_notifications", _NOTIFICATIONS),
+        ("0002_withheld_results", _WITHHELD),
+        ("0003_about", _ABOUT),
+        ("0004_pauses", _PAUSES),
+        ("0005_shown", _SHOWN),
+    )
 ]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
-
 import orjson
-from aipm_sessions.api import SESSION_DESK
+from aipm_sessions.api import SESSIONS, arguments_digest
 
 from aipm_core import Json, PluginContext, Reply, Request, Row, Session, Tx
 from aipm_notifications.config import NotificationsConfig
 
-LARGEST = 2 * 1024 * 1024  # bytes handed out at once; a reply holds 4 MiB in all
+MAX_BYTES = 2 * 1024 * 1024  # handed out at once; a reply holds 4 MiB in all
 _PAGE = 50
 
 
@@ -21,13 +17,13 @@ class Withheld:
 
     def __init__(self, ctx: PluginContext[NotificationsConfig]) -> None:
         self._ctx = ctx
-        self._sessions = ctx.services.find(SESSION_DESK)
+        self._sessions = ctx.services.find(SESSIONS)
 
     async def keep(self, request: Request, session: Session, reply: Reply) -> bool:
         """Put a reply away durably; ``False`` if it is too large to be handed out again."""
         result = reply.envelope().get("error") if reply.error else reply.result
         text = orjson.dumps(result).decode()
-        if len(text.encode()) > LARGEST:
+        if len(text.encode()) > MAX_BYTES:
             return False
         digest, now = arguments_digest(request.arguments), self._ctx.now()
 
@@ -63,17 +59,10 @@ class Withheld:
         return await self._sessions.find(tx, row["session_id"]) is None
 
 
-def arguments_digest(arguments: Mapping[str, Json]) -> str:
-    """Return the SHA-256 of the arguments as canonical JSON, the session token left out."""
-    kept = {name: value for name, value in arguments.items() if name != "session_token"}
-    text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-
-
 def _fitting(rows: list[Row]) -> list[Row]:
     """Take from the front what one reply can carry."""
     chosen: list[Row] = []
-    room = LARGEST
+    room = MAX_BYTES
     for row in rows:
         room -= len(row["result"].encode())
         if room < 0:

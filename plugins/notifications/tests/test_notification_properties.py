@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from aipm_devkit.testing import CHAT, TASK, TestRuntime, running
 from aipm_notifications.api import INBOX
 from aipm_notifications.plugin import Notifications
 from hypothesis import settings
@@ -19,7 +20,6 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from aipm_core import Access, AnyTool, Arguments, Call, CallError, Json, Plugin, Reply, hookimpl
 from aipm_core import tool as make_tool
 from aipm_core.models import Session
-from aipm_core.testing import CHAT, TASK, TestRuntime, running
 
 REPLACED = (
     "通知があります。\n\n1. get_notifications() を呼び出して詳細を確認してください\n"

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-
-from aipm_core.cli import main
-from aipm_core.testkit import Install
+from aipm_cli import main
+from aipm_devkit.program import Install
 
 Shell: TypeAlias = Callable[..., tuple[int, str, str]]
 

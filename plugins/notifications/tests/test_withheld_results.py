@@ -5,35 +5,26 @@ from pathlib import Path
 from typing import ClassVar
 
 import anyio
+from aipm_devkit.testing import CHAT, TASK, running
 from aipm_notifications.plugin import Notifications
-from aipm_sessions.api import SESSION_DESK
-from aipm_sessions.plugin import REGISTRY, Sessions
-from tests.inbox_desk import (
+from aipm_sessions.api import SESSIONS
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
+from tests.inbox_runtime import (
     OTHERS,
     REPLACED,
     UNREAD,
-    Desk,
+    InboxRuntime,
     Probe,
-    desk,
+    inbox_runtime,
     interrupt_during,
     notice,
 )
 
-from aipm_core import (
-    Access,
-    AnyTool,
-    Authorizer,
-    Call,
-    Plugin,
-    Reply,
-    hookimpl,
-    tool,
-)
-from aipm_core.testing import CHAT, TASK, running
+from aipm_core import Access, AnyTool, Authorizer, Call, Plugin, Reply, hookimpl, tool
 
 
 async def test_an_interrupt_ends_a_wait_and_its_result_is_kept() -> None:
-    async with desk() as d:
+    async with inbox_runtime() as d:
         assert await interrupt_during(d, text="done") == Reply(replaced=REPLACED)
         peek = await d.read(mark_as_read=False)
         found = await d.read()
@@ -67,7 +58,7 @@ async def test_an_interrupt_while_a_person_is_asked_stops_the_call() -> None:
     Confirmer.asked, Confirmer.answered = anyio.Event(), anyio.Event()
     replies: list[Reply] = []
     async with running(Notifications, Probe, Confirmer) as aipm:
-        d = Desk(aipm)
+        d = InboxRuntime(aipm)
 
         async def call() -> None:
             replies.append(await d.call("echo", TASK, text="x"))
@@ -83,7 +74,7 @@ async def test_an_interrupt_while_a_person_is_asked_stops_the_call() -> None:
 
 
 async def test_the_failure_of_an_interrupted_call_is_kept_too() -> None:
-    async with desk() as d:
+    async with inbox_runtime() as d:
         assert (await interrupt_during(d, fail=True)).replaced == REPLACED
         (result,) = (await d.read())["withheld_results"]
         assert result["ok"] is False
@@ -91,7 +82,7 @@ async def test_the_failure_of_an_interrupted_call_is_kept_too() -> None:
 
 
 async def test_a_withheld_result_goes_to_its_own_kind_of_session_only() -> None:
-    async with desk() as d:
+    async with inbox_runtime() as d:
         await interrupt_during(d, text="mine", session=CHAT)
         assert (await d.read(TASK))["withheld_results"] == []
         for other in OTHERS[:2]:
@@ -100,16 +91,16 @@ async def test_a_withheld_result_goes_to_its_own_kind_of_session_only() -> None:
 
 
 async def test_withheld_results_survive_a_restart(tmp_path: Path) -> None:
-    async with desk(tmp_path) as d:
+    async with inbox_runtime(tmp_path) as d:
         await interrupt_during(d, text="kept")
-    async with desk(tmp_path) as d:
+    async with inbox_runtime(tmp_path) as d:
         assert (await d.call("echo", TASK)).replaced == REPLACED
         assert (await d.read())["withheld_results"][0]["result"] == {"text": "kept"}
         assert (await d.read())["withheld_results"] == []
 
 
 async def test_what_cannot_be_kept_is_delivered() -> None:
-    async with desk() as d:
+    async with inbox_runtime() as d:
         await d.aipm.runtime.store.write(lambda tx: tx.run("drop table withheld_results"))
         reply = await interrupt_during(d, text="not lost")
         assert reply.result == {"text": "not lost"}
@@ -118,7 +109,7 @@ async def test_what_cannot_be_kept_is_delivered() -> None:
 
 
 async def test_what_is_too_large_to_keep_is_delivered() -> None:
-    async with desk() as d:
+    async with inbox_runtime() as d:
         text = "x" * (2 * 1024 * 1024)
         reply = await interrupt_during(d, text=text)
         assert reply.result == {"text": text}
@@ -126,7 +117,7 @@ async def test_what_is_too_large_to_keep_is_delivered() -> None:
 
 
 async def test_large_results_come_back_in_several_replies() -> None:
-    async with desk() as d:
+    async with inbox_runtime() as d:
         for n in range(3):
             await interrupt_during(d, text=str(n) + "x" * (900 * 1024))
             await d.aipm.runtime.store.write(lambda tx: tx.run("delete from notifications"))
@@ -141,8 +132,6 @@ async def test_large_results_come_back_in_several_replies() -> None:
 class OnlyEcho(Probe):
     """The probe beside the real sessions, which bring their own ``logout``."""
 
-    offers = ("echo",)  # type: ignore[assignment]
-
     @hookimpl
     def aipm_tools(self) -> list[AnyTool]:
         return [tool(self.echo, access=Access.ANYONE)]
@@ -151,14 +140,14 @@ class OnlyEcho(Probe):
 async def test_a_result_waits_for_its_session_and_goes_to_the_next_when_that_has_ended() -> None:
     async with running(Sessions, Notifications, OnlyEcho) as aipm:
         services, store = aipm.runtime.services, aipm.runtime.store
-        registry, desk_of = services.use(REGISTRY), services.use(SESSION_DESK)
-        await registry.add_project("p", "P", None)
-        agent, _ = await registry.add_agent(
+        administration, desk_of = services.use(ADMINISTRATION), services.use(SESSIONS)
+        await administration.add_project("p", "P", None)
+        agent, _ = await administration.add_agent(
             "agent-a", project_id="p", name="A", kind="ai", role="worker", parent=None
         )
         first, _ = await store.write(lambda tx: desk_of.open(tx, agent, "p", "task"))
         second, _ = await store.write(lambda tx: desk_of.open(tx, agent, "p", "task"))
-        replaced = await interrupt_during(Desk(aipm), session=first, text="done")
+        replaced = await interrupt_during(InboxRuntime(aipm), session=first, text="done")
         assert replaced == Reply(replaced=REPLACED)
 
         async def withheld() -> list[str]:

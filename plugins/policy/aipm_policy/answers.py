@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from typing import cast
 
-from aipm_sessions.api import Agent, Decision, Directory
-from aipm_ui_gateway.api import ProvideConfirmation, UiSession
-from pydantic import BaseModel
+from aipm_sessions.api import (
+    OPERATOR,
+    Directory,
+    PendingDecision,
+    is_operator,
+    person_session,
+)
 
-from aipm_core import CallError, Json, PluginContext, Reader, Tx, iso
-from aipm_policy.api import Confirmation, Status
+from aipm_core import Call, CallError, Json, PluginContext, Reader, Session, Tx, iso
+from aipm_policy.answer_notes import AnswerNotes, PersonsAnswer
+from aipm_policy.api import Confirmation, ConfirmationStatus
 from aipm_policy.audit import AuditTrail, Entry
 from aipm_policy.config import PolicyConfig
-from aipm_policy.confirmations import Questions, confirmation_of
+from aipm_policy.confirmations import SqlConfirmations, confirmation_of
 from aipm_policy.grants import Grants, Scope
 
-OPERATOR = "operator"
-_LONGEST_SUMMARY = 300
+_MAX_SUMMARY_CHARACTERS = 300
 
 
 class Answers:
@@ -26,41 +30,48 @@ class Answers:
     def __init__(
         self,
         ctx: PluginContext[PolicyConfig],
-        questions: Questions,
+        confirmations: SqlConfirmations,
         grants: Grants,
         audit: AuditTrail,
         directory: Directory,
+        notes: AnswerNotes,
     ) -> None:
         self._ctx = ctx
-        self._questions = questions
+        self._confirmations = confirmations
         self._grants = grants
         self._audit = audit
         self._directory = directory
+        self._notes = notes
 
-    async def provide(
-        self, tx: Tx, person: Agent, _: UiSession | None, payload: ProvideConfirmation
-    ) -> Mapping[str, Json]:
-        """Carry out the command ``provideConfirmation``."""
-        confirmation = await self._questions.find(tx, payload.confirmationId)
-        if confirmation is None or not await self._may_answer(tx, person, confirmation):
-            raise self._ctx.refuse("confirmation_not_found", 404)
-        await self._settle(
-            tx,
-            confirmation,
-            approved=payload.approved,
-            by=person.id,
-            reason=payload.reason,
-            scope=payload.scope,
-        )
-        return {}
+    async def provide(self, call: Call, answer: PersonsAnswer) -> Json:
+        """Take a person's answer to a question of one of their projects."""
 
-    async def refused(self, person: Agent, payload: BaseModel, refusal: CallError) -> None:
+        async def unit(tx: Tx) -> Json:
+            confirmation = await self._confirmations.find(tx, answer.confirmation_id)
+            if confirmation is None or not await self._may_answer(tx, call.caller, confirmation):
+                raise self._ctx.refuse("confirmation_not_found", 404)
+            await self._settle(
+                tx,
+                confirmation,
+                approved=answer.approved,
+                by=call.caller.agent_id,
+                reason=answer.reason,
+                scope=answer.scope,
+            )
+            await self._notes.tell(tx, confirmation, answer, call.caller.agent_id)
+            return {}
+
+        try:
+            return await call.write(self._ctx.store, unit)
+        except CallError as refusal:
+            await self._refused(call.caller.agent_id, answer.confirmation_id, refusal)
+            raise
+
+    async def _refused(self, person_id: str, confirmation_id: str, refusal: CallError) -> None:
         """Put on record that somebody tried to answer for a project of others."""
-        if refusal.code != "confirmation_not_found" or not isinstance(payload, ProvideConfirmation):
+        if refusal.code != "confirmation_not_found":
             return
-        row = await self._ctx.store.one(
-            "select * from confirmations where id = ?", payload.confirmationId
-        )
+        row = await self._ctx.store.one("select * from confirmations where id = ?", confirmation_id)
         if row is None:
             return
         asked = confirmation_of(row)
@@ -74,12 +85,12 @@ class Answers:
                 rule="not a person of this project",
                 decision="REQUIRE_USER_CONFIRMATION",
                 outcome="answer_refused",
-                human_id=person.id,
+                human_id=person_id,
                 confirmation_id=asked.id,
             )
         )
 
-    async def pending(self, db: Reader, project_id: str | None) -> list[Decision]:
+    async def pending(self, db: Reader, project_id: str | None) -> list[PendingDecision]:
         """List what waits, oldest first."""
         rows = await db.all(
             "select * from confirmations where status = 'pending' and expires_at > ? "
@@ -87,7 +98,7 @@ class Answers:
             *(self._ctx.clock(), project_id),
         )
         return [
-            Decision(
+            PendingDecision(
                 id=row["id"],
                 kind="confirmation",
                 project_id=row["project_id"],
@@ -103,23 +114,54 @@ class Answers:
         self, decision_id: str, *, approved: bool, by: str, reason: str | None
     ) -> bool:
         """Answer from the command line; ``False`` if the id is not a confirmation's."""
+        return await self.answer_with_more(
+            decision_id, approved=approved, by=by, reason=reason, note=None, scope="once"
+        )
+
+    async def answer_with_more(
+        self,
+        decision_id: str,
+        *,
+        approved: bool,
+        by: str,
+        reason: str | None,
+        note: str | None,
+        scope: str,
+    ) -> bool:
+        """Answer once or for longer, with a note that the agent gets."""
+        answer = PersonsAnswer(
+            confirmation_id=decision_id,
+            approved=approved,
+            reason=reason,
+            note=note,
+            scope=cast("Scope", scope),
+        )
 
         async def settle(tx: Tx) -> bool:
-            confirmation = await self._questions.find(tx, decision_id)
+            confirmation = await self._confirmations.find(tx, decision_id)
             if confirmation is None:
                 return False
-            if by != OPERATOR:
-                person = await self._directory.agent(tx, by)
-                if person is None or not await self._may_answer(tx, person, confirmation):
-                    raise self._ctx.refuse("confirmation_not_found", 404)
-            await self._settle(tx, confirmation, approved=approved, by=by, reason=reason)
+            await self._check_by(tx, by, confirmation)
+            await self._settle(
+                tx, confirmation, approved=approved, by=by, reason=reason, scope=answer.scope
+            )
+            await self._notes.tell(tx, confirmation, answer, by)
             return True
 
         return await self._ctx.store.write(settle)
 
-    async def _may_answer(self, tx: Tx, person: Agent, confirmation: Confirmation) -> bool:
+    async def _check_by(self, tx: Tx, by: str, confirmation: Confirmation) -> None:
+        if by == OPERATOR:
+            return
+        person = await self._directory.agent(tx, by)
+        if person is None or not await self._may_answer(tx, person_session(person), confirmation):
+            raise self._ctx.refuse("confirmation_not_found", 404)
+
+    async def _may_answer(self, tx: Tx, person: Session, confirmation: Confirmation) -> bool:
+        if is_operator(person):
+            return True
         return person.kind == "human" and await self._directory.is_member(
-            tx, person.id, confirmation.project_id
+            tx, person.agent_id, confirmation.project_id
         )
 
     async def _settle(
@@ -134,8 +176,8 @@ class Answers:
     ) -> None:
         if confirmation.status == "pending" and self._ctx.clock() >= confirmation.expires_at:
             raise self._ctx.refuse("confirmation_expired", 403)
-        status: Status = "approved" if approved else "denied"
-        done = await self._questions.resolve(tx, confirmation.id, status, by=by, reason=reason)
+        status: ConfirmationStatus = "approved" if approved else "denied"
+        done = await self._confirmations.resolve(tx, confirmation.id, status, by=by, reason=reason)
         if done is None:
             raise self._too_late(confirmation)
         if approved:
@@ -149,4 +191,4 @@ class Answers:
 
 def _short(args: str) -> str:
     text = json.dumps(json.loads(args), ensure_ascii=False)
-    return text if len(text) <= _LONGEST_SUMMARY else f"{text[:_LONGEST_SUMMARY]}…"
+    return text if len(text) <= _MAX_SUMMARY_CHARACTERS else f"{text[:_MAX_SUMMARY_CHARACTERS]}…"

@@ -1,15 +1,15 @@
-"""What other plugins may know about policy: how to add one, and how to watch confirmations."""
+"""What other plugins may know about policy: how to give one, and how to watch confirmations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, Protocol, TypeAlias
 
 from aipm_ui_gateway.api import Level
 
-from aipm_core import AnyTool, Json, ServiceKey, Session, Tx
+from aipm_core import AnyTool, Json, ServiceKey, Session, Tx, hookspec
 
 
 class Decision(Enum):
@@ -38,18 +38,20 @@ class Verdict:
     rule: str
     level: Level | None = None
     message: str | None = None
+    elicitation: bool = False
+    """Whether the person at the agent's own client may answer."""
 
 
-Check: TypeAlias = Callable[[Inquiry], Coroutine[Any, Any, Verdict | None]]
-"""A policy: looks at a call and gives a verdict, or ``None`` for no opinion."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyCheck:
+    """A policy: ``check`` looks at a call and gives a verdict, or ``None`` for no opinion."""
+
+    name: str
+    check: Callable[[Inquiry], Coroutine[Any, Any, Verdict | None]]
 
 
 class Policies(Protocol):
     """The one place that decides about calls."""
-
-    def add(self, name: str, check: Check) -> None:
-        """Ask one more policy from now on. Call it in a plugin's constructor."""
-        ...
 
     async def check_permission(
         self,
@@ -62,7 +64,7 @@ class Policies(Protocol):
         ...
 
 
-Status: TypeAlias = Literal["pending", "approved", "denied", "expired", "cancelled"]
+ConfirmationStatus: TypeAlias = Literal["pending", "approved", "denied", "expired", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,34 +78,44 @@ class Confirmation:
     tool: str
     args_digest: str
     level: Level
-    status: Status
+    status: ConfirmationStatus
     expires_at: float
     answered_by: str | None = None
     reason: str | None = None
 
 
-class ConfirmationObserver(Protocol):
-    """A plugin that follows confirmations, inside the transactions that change them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmationObserver:
+    """A say when confirmations change, inside the transactions that change them.
 
-    async def asked(self, tx: Tx, confirmation: Confirmation) -> None:
-        """React to a new question."""
-        ...
+    ``asked`` hears of a new question, ``resolved`` of an answer, an expiry or a cancellation.
+    """
 
-    async def resolved(self, tx: Tx, confirmation: Confirmation) -> None:
-        """React to an answer, an expiry or a cancellation."""
-        ...
+    name: str
+    asked: Callable[[Tx, Confirmation], Awaitable[None]] | None = None
+    resolved: Callable[[Tx, Confirmation], Awaitable[None]] | None = None
 
 
 class Confirmations(Protocol):
     """The open questions."""
 
-    def observe(self, observer: ConfirmationObserver) -> None:
-        """Tell an observer from now on. Call it in a plugin's constructor."""
-        ...
-
     async def withdraw(self, tx: Tx, session_id: str) -> None:
         """Cancel every open question of a session whose calls have died."""
         ...
+
+
+class PolicyHooks:
+    """The hooks of this plugin."""
+
+    @hookspec
+    def aipm_policies(self) -> Iterable[PolicyCheck]:
+        """What is asked about every call besides the rules. A name is given once."""
+        return ()
+
+    @hookspec
+    def aipm_confirmation_observers(self) -> Iterable[ConfirmationObserver]:
+        """What happens in the same transaction when a question is asked or answered."""
+        return ()
 
 
 POLICIES = ServiceKey[Policies]("policy.policies")

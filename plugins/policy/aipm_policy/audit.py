@@ -10,15 +10,15 @@ from typing import Literal, TypeAlias
 
 import anyio
 
-from aipm_core import Json, PluginContext, Tx, background, iso
+from aipm_core import Json, PluginContext, Tx, background
 from aipm_policy.config import PolicyConfig
 from aipm_policy.digest import canonical, sha256
 
-Outcome: TypeAlias = Literal[
+AuditOutcome: TypeAlias = Literal[
     "allowed", "denied", "expired", "cancelled", "no_confirmer", "policy_error", "answer_refused"
 ]
-_FLUSH = 0.2  # seconds; what a crash can take of the plain permissions
-_LARGEST_BACKLOG = 1000
+_FLUSH_SECONDS = 0.2  # what a crash can take of the plain permissions
+_MAX_BACKLOG = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Entry:
     args_digest: str
     rule: str
     decision: str
-    outcome: Outcome
+    outcome: AuditOutcome
     human_decision: str | None = None
     human_id: str | None = None
     confirmation_id: str | None = None
@@ -80,7 +80,7 @@ class AuditTrail:
         """Append one entry soon."""
         self._backlog.append(replace(entry, at=self._ctx.now()))
         self._waiting.set()
-        if len(self._backlog) >= _LARGEST_BACKLOG:
+        if len(self._backlog) >= _MAX_BACKLOG:
             await self._flush()
 
     @asynccontextmanager
@@ -93,7 +93,7 @@ class AuditTrail:
     async def _upkeep(self) -> None:
         while True:
             await self._waiting.wait()
-            await anyio.sleep(_FLUSH)
+            await anyio.sleep(_FLUSH_SECONDS)
             await self._flush()
 
     async def _flush(self) -> None:
@@ -111,29 +111,6 @@ class AuditTrail:
         except Exception:
             self._backlog = [*entries, *self._backlog]
             raise
-
-    async def due(self) -> bool:
-        """Say whether the oldest entry is older than the settings say."""
-        row = await self._ctx.store.one("select at from policy_audit order by seq limit 1")
-        return row is not None and row["at"] < self._oldest()
-
-    def _oldest(self) -> str:
-        return iso(self._ctx.clock() - self._ctx.config.audit_days * 86_400)
-
-    async def forget_old(self, tx: Tx) -> None:
-        """Cut off what is older than the settings say; the chain goes on from the cut."""
-        last = await tx.one(
-            "select seq, hash from policy_audit where at < ? order by seq desc limit 1",
-            self._oldest(),
-        )
-        if last is None:
-            return
-        await tx.run(
-            "update policy_audit_head set first_seq = ?, first_hash = ? where id = 1",
-            *(last["seq"], last["hash"]),
-        )
-        await tx.run("delete from policy_audit where seq <= ?", last["seq"])
-        tx.wake("policy_audit")
 
 
 def _values(entry: Entry) -> Iterator[tuple[str, str | None]]:

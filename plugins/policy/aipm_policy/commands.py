@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-
-from aipm_core.commands import AsJson, Config, say, show, table, with_service
+from aipm_cli.api import AsJson, Config, local_time, say, show, table, with_service
 
 if TYPE_CHECKING:
     from aipm_core import ServiceKey
+    from aipm_policy.audit_check import AuditCheck, AuditReport
     from aipm_policy.grants import Grants
-    from aipm_policy.verification import AuditFile, Report
 
 audit = typer.Typer(
     help="The record of decisions about tool calls.", rich_markup_mode=None, no_args_is_help=True
@@ -32,7 +32,10 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Check that no entry was edited, removed or added by hand."""
-    report: Report = with_service(config, _audit, lambda audit_file, _: audit_file.verify(expect))
+    _check_head(expect)
+    report: AuditReport = with_service(
+        config, _audit, lambda audit_file, _: audit_file.verify(expect)
+    )
     data = {"ok": report.ok, "entries": report.entries, "head": report.head}
     if report.problem:
         data["problem"] = report.problem
@@ -41,9 +44,19 @@ def verify(
         raise typer.Exit(1)
 
 
-def _tell(report: Report) -> None:
+def _check_head(expected: str | None) -> None:
+    from aipm_policy.audit_check import HEAD
+
+    if expected is not None and not re.fullmatch(HEAD, expected):
+        text = "a head looks like 12:3fa9…, as `aipm audit verify` prints it"
+        raise typer.BadParameter(text, param_hint="--expect")
+
+
+def _tell(report: AuditReport) -> None:
     if report.ok:
         say(f"{report.entries} entries, unbroken; head {report.head}")
+    elif report.outdated:
+        say(f"{report.entries} entries, unbroken, but {report.problem}; head {report.head}")
     else:
         say(f"the audit trail was tampered with: {report.problem}")
 
@@ -64,7 +77,7 @@ def list_entries(
         as_json=as_json,
         human=lambda: table(
             columns,
-            ([entry.get(column) for column in columns] for entry in entries),
+            ([_shown(entry, column) for column in columns] for entry in entries),
             empty="no decision yet",
         ),
     )
@@ -74,13 +87,14 @@ def list_entries(
 def list_grants(config: Config = None, as_json: AsJson = False) -> None:
     """List what people allowed for a session or for longer."""
     found: list[dict[str, Any]] = with_service(config, _grants, lambda grants, _: grants.valid())
-    columns = ("id", "tool", "agent_id", "project_id", "session_id", "granted_by", "expires_at")
+    about = ("id", "tool", "level", "agent_id", "project_id", "session_id")
+    columns = (*about, "granted_by", "expires_at")
     show(
         found,
         as_json=as_json,
         human=lambda: table(
             columns,
-            ([grant[column] for column in columns] for grant in found),
+            ([_shown(grant, column) for column in columns] for grant in found),
             empty="nothing is allowed in advance",
         ),
     )
@@ -97,7 +111,13 @@ def revoke(
     show({"id": id}, as_json=as_json, human=lambda: say(f"revoked {id}"))
 
 
-def _audit() -> ServiceKey[AuditFile]:
+def _shown(row: dict[str, Any], column: str) -> Any:  # noqa: ANN401
+    """Return a cell; moments are those of the clock on the wall."""
+    is_moment = column == "at" or column.endswith("_at")
+    return local_time(row.get(column)) if is_moment else row.get(column)
+
+
+def _audit() -> ServiceKey[AuditCheck]:
     from aipm_policy.plugin import AUDIT
 
     return AUDIT

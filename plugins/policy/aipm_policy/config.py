@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from aipm_ui_gateway.api import Level
 from pydantic import Field
 
-from aipm_core import PluginConfig
-from aipm_core.models import Purpose
+from aipm_core import PluginConfig, Purpose
 from aipm_policy.api import Decision
 
 
@@ -26,11 +25,13 @@ class Rule(PluginConfig):
     purpose: Purpose | None = None
     """Only sessions of this purpose."""
     arguments: Mapping[str, str] = Field(default_factory=dict[str, str])
-    """Patterns by argument name; all must match."""
+    """Patterns by argument name; all must match. What is left out counts with its default."""
     level: Level | None = None
     """How loudly a person is asked."""
     message: str | None = None
     """What a person is told."""
+    elicitation: bool = False
+    """Whether the person at the agent's own client may answer; only where the level is INFO."""
 
 
 class PolicyConfig(PluginConfig):
@@ -42,8 +43,8 @@ class PolicyConfig(PluginConfig):
     """How long people have to answer; then the call is denied."""
     check_seconds: float = Field(default=5, gt=0, le=60)
     """How long a policy of another plugin may think; then it denies."""
-    elicitation: bool = True
-    """Also ask the person at the agent's own client, where it can."""
+    elicitation: bool = False
+    """Ask at the agent's own client as well, where a rule allows it and the level is INFO."""
     max_pending: int = Field(default=20, ge=1)
     """Questions one session may have open."""
     session_hours: float = Field(default=12, gt=0)
@@ -52,3 +53,5 @@ class PolicyConfig(PluginConfig):
     """Life of a yes for good."""
     audit_days: float = Field(default=365, gt=0)
     """How long the audit trail is kept."""
+    keep_days: float = Field(default=30, gt=0)
+    """How long questions and permissions are remembered after they have run out."""

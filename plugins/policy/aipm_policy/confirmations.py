@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
+from aipm_sessions.api import SessionStore
 from aipm_ui_gateway.api import (
     SecurityWarning,
     ToolCallRequest,
@@ -12,22 +14,29 @@ from aipm_ui_gateway.api import (
 )
 
 from aipm_core import Call, CallError, PluginContext, Row, Texts, Tx, iso, new_id
-from aipm_policy.api import Confirmation, ConfirmationObserver, Status, Verdict
+from aipm_policy.api import (
+    Confirmation,
+    ConfirmationObserver,
+    ConfirmationStatus,
+    PolicyHooks,
+    Verdict,
+)
+from aipm_policy.audit import AuditTrail
 from aipm_policy.config import PolicyConfig
 from aipm_policy.digest import canonical, digest, shown
-from aipm_policy.rules import level_of
+from aipm_policy.entries import withdrawn_entry
+from aipm_policy.levels import level_for
 
 
-class Questions:
+class SqlConfirmations:
     """The ``Confirmations`` service, and the transitions of a confirmation."""
 
-    def __init__(self, ctx: PluginContext[PolicyConfig]) -> None:
+    def __init__(
+        self, ctx: PluginContext[PolicyConfig], audit: AuditTrail, sessions: SessionStore
+    ) -> None:
         self._ctx = ctx
-        self._observers: list[ConfirmationObserver] = []
-
-    def observe(self, observer: ConfirmationObserver) -> None:
-        """Tell an observer from now on."""
-        self._observers.append(observer)
+        self._audit = audit
+        self._sessions = sessions
 
     async def ask(self, tx: Tx, call: Call, verdict: Verdict) -> Confirmation:
         """Ask about a call, or take up the same question if it is open already.
@@ -36,20 +45,22 @@ class Questions:
         was away (a restart, a lost connection) runs without a second question.
         """
         session, arguments = call.caller, shown(call.request.arguments)
+        await self._sessions.check_going_on(tx, session)
         open_one = await self._open(tx, call)
         if open_one is not None:
             return confirmation_of(open_one)
         await self._check_flood(tx, session.id)
-        level = verdict.level or level_of(call.tool)
+        level = level_for(call.tool, verdict)
         message = warning_of(self._ctx.texts, call, verdict)
         expires_at = self._ctx.clock() + self._ctx.config.confirmation_seconds
         row = await tx.one(
             "insert into confirmations (id, session_id, project_id, agent_id, tool, args, "
-            "args_digest, level, message, status, created_at, expires_at) "
-            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?) "
+            "args_digest, level, message, status, created_at, expires_at, rule) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?) "
             "returning *",
             *(new_id("cnf"), session.id, session.project_id, session.agent_id, call.tool.name),
             *(canonical(arguments), digest(arguments), level, message, self._ctx.now(), expires_at),
+            verdict.rule,
         )
         assert row is not None  # noqa: S101 - an insert that does not raise returns its row  # nosec B101
         await self._announce(tx, row, call.request.call_id)
@@ -89,9 +100,14 @@ class Questions:
             toolCallId=call_id,
         )
         await self._ctx.events.record(tx, tool_call_request(row["session_id"], payload))
-        for observer in self._observers:
-            await observer.asked(tx, confirmation_of(row))
-        tx.wake("confirmations")
+        for observer in self._observers():
+            if observer.asked is not None:
+                await observer.asked(tx, confirmation_of(row))
+        tx.wake("confirmations", project_topic(row["project_id"]))
+
+    def _observers(self) -> Iterable[ConfirmationObserver]:
+        given = self._ctx.given(PolicyHooks.aipm_confirmation_observers)
+        return (owned.record for owned in given)
 
     async def find(self, tx: Tx, confirmation_id: str) -> Confirmation | None:
         """Find a confirmation, whatever became of it."""
@@ -102,7 +118,7 @@ class Questions:
         self,
         tx: Tx,
         confirmation_id: str,
-        status: Status,
+        status: ConfirmationStatus,
         *,
         by: str | None = None,
         reason: str | None = None,
@@ -120,13 +136,15 @@ class Questions:
         )
         await self._ctx.events.record(tx, event)
         made = confirmation_of(row)
-        for observer in self._observers:
-            await observer.resolved(tx, made)
-        tx.wake(topic_of(row["id"]), "confirmations")
+        for observer in self._observers():
+            if observer.resolved is not None:
+                await observer.resolved(tx, made)
+        tx.wake(topic_of(row["id"]), "confirmations", project_topic(row["project_id"]))
         return made
 
     async def spend(self, tx: Tx, confirmation_id: str, call: Call) -> bool:
         """Use an approval for exactly the call it was given for; ``False`` if it is used up."""
+        await self._sessions.check_going_on(tx, call.caller)
         changed = await tx.run(
             "update confirmations set used_at = ? where id = ? and status = 'approved' "
             "and used_at is null and session_id = ? and tool = ? and args_digest = ?",
@@ -135,28 +153,27 @@ class Questions:
         )
         return changed == 1
 
-    async def withdraw(self, tx: Tx, session_id: str) -> None:
+    async def withdraw(self, tx: Tx, session_id: str, because: str = "its calls died") -> None:
         """Cancel every open question of a session."""
         rows = await tx.all(
-            "select id, status from confirmations where session_id = ? and used_at is null "
+            "select * from confirmations where session_id = ? and used_at is null "
             "and status in ('pending', 'approved')",
             session_id,
         )
         for row in rows:
-            if row["status"] == "pending":
-                await self.resolve(tx, row["id"], "cancelled")
-            else:  # nobody is left to use this approval
+            gone = await self.resolve(tx, row["id"], "cancelled")
+            if gone is None:  # nobody is left to use this approval
                 await tx.run(
                     "update confirmations set used_at = ? where id = ?", self._ctx.now(), row["id"]
                 )
+            await self._audit.record(tx, withdrawn_entry(gone or confirmation_of(row), because))
 
-    async def due(self) -> bool:
-        """Say whether a question has run out of time."""
+    async def due_in(self) -> float | None:
+        """Return the seconds until the next question runs out of time, if there is any."""
         row = await self._ctx.store.one(
-            "select 1 from confirmations where status = 'pending' and expires_at <= ? limit 1",
-            self._ctx.clock(),
+            "select min(expires_at) as next from confirmations where status = 'pending'"
         )
-        return row is not None
+        return None if row is None or row["next"] is None else row["next"] - self._ctx.clock()
 
     async def expire(self, tx: Tx) -> None:
         """End the questions nobody answered in time and nobody waits for any more."""
@@ -170,13 +187,18 @@ class Questions:
 
 def warning_of(texts: Texts, call: Call, verdict: Verdict) -> str:
     """Say what a person should think about."""
-    level = verdict.level or level_of(call.tool)
+    level = level_for(call.tool, verdict)
     return verdict.message or texts(f"warnings.{level}", tool=call.tool.name)
 
 
 def topic_of(confirmation_id: str) -> str:
     """Name what wakes those who wait for an answer."""
     return f"confirmation:{confirmation_id}"
+
+
+def project_topic(project_id: str) -> str:
+    """Name what is woken when a question of a project is asked or answered."""
+    return f"confirmations:{project_id}"
 
 
 def confirmation_of(row: Row) -> Confirmation:

@@ -8,34 +8,40 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from aipm_core import Call, CallError, Json, PluginContext, Tx
-from aipm_core.display import harmless
-from aipm_core.elicitation import Elicit, Elicited, InputRequired, Question
+from aipm_mcp_transport.api import Elicit, Elicited, InputRequired, Question
+
+from aipm_core import Call, CallError, Json, PluginContext, Tx, visible
 from aipm_policy.api import Confirmation, Verdict
 from aipm_policy.config import PolicyConfig
-from aipm_policy.confirmations import Questions, confirmation_of, warning_of
+from aipm_policy.confirmations import SqlConfirmations, confirmation_of, warning_of
 from aipm_policy.digest import digest, shown
+from aipm_policy.levels import level_for
 
 logger = logging.getLogger(__name__)
 # No name of an agent holds a colon: nobody is taken for the person at somebody's client.
 BY = "elicitation:{agent}"
-_LONGEST_ARGUMENTS = 4000
+_MAX_ARGUMENT_CHARACTERS = 4000
 
 
-class ClientQuestions:
+class ClientConfirmations:
     """Puts an open confirmation to the caller's user. The record decides, not the channel."""
 
-    def __init__(self, ctx: PluginContext[PolicyConfig], questions: Questions) -> None:
+    def __init__(self, ctx: PluginContext[PolicyConfig], confirmations: SqlConfirmations) -> None:
         self._ctx = ctx
-        self._questions = questions
+        self._confirmations = confirmations
 
-    def way_to(self, call: Call) -> Elicit | None:
-        """Return the way to the caller's user, if there is one and the settings admit it."""
-        return call.request.elicit if self._ctx.config.elicitation else None
+    def way_to(self, call: Call, verdict: Verdict) -> Elicit | None:
+        """Return the way to the caller's user, if there is one and setting and rule admit it.
 
-    def state_of(self, call: Call) -> str | None:
+        The answer comes over the agent's own connection, and an agent can be its own client: it
+        proves so little that it counts for calls of the lowest level only.
+        """
+        admitted = self._ctx.config.elicitation and verdict.elicitation
+        return call.request.elicit if admitted and _harmless(call, verdict) else None
+
+    def state_of(self, call: Call, verdict: Verdict) -> str | None:
         """Return the confirmation a repeated call claims to continue."""
-        way = self.way_to(call)
+        way = self.way_to(call, verdict)
         return way.state if way else None
 
     async def resumed(self, call: Call, state: str) -> Confirmation | None:
@@ -64,9 +70,9 @@ class ClientQuestions:
         elsewhere: Coroutine[Any, Any, Confirmation],
     ) -> Confirmation:
         """Await the answer from ``elsewhere`` while the caller's user is asked as well."""
-        way = self.way_to(call)
-        # The answer comes over the agent's own connection: too weak a proof for the worst calls.
-        if way is None or asked.status != "pending" or verdict.level == "CRITICAL":
+        way = self.way_to(call, verdict)
+        # A rule that is milder today does not make a question visible that was put as more.
+        if way is None or asked.status != "pending" or asked.level != "INFO":
             return await elsewhere
         waiting = asyncio.create_task(elsewhere)
         asking = asyncio.create_task(self._ask(way, call, verdict, asked))
@@ -99,7 +105,7 @@ class ClientQuestions:
         if self._ctx.clock() >= asked.expires_at:
             return
         said = "declined" if elicited.action == "decline" else "answered_no"
-        await self._questions.resolve(
+        await self._confirmations.resolve(
             tx,
             asked.id,
             "approved" if approved else "denied",
@@ -112,7 +118,7 @@ class ClientQuestions:
         message = texts(
             "elicitation.message",
             level=asked.level,
-            warning=harmless(warning_of(texts, call, verdict)),
+            warning=visible(warning_of(texts, call, verdict)),
             tool=call.tool.name,
             args=_readable(shown(call.request.arguments)),
         )
@@ -125,6 +131,10 @@ class ClientQuestions:
         return self._ctx.refuse("confirmation_not_found", 404)
 
 
+def _harmless(call: Call, verdict: Verdict) -> bool:
+    return level_for(call.tool, verdict) == "INFO"
+
+
 def _approval(elicited: Elicited) -> bool | None:
     """Return yes or no; whoever looked away, or sent something else, has not answered."""
     if elicited.action == "decline":
@@ -134,6 +144,6 @@ def _approval(elicited: Elicited) -> bool | None:
 
 
 def _readable(arguments: Json) -> str:
-    text = harmless(json.dumps(arguments, ensure_ascii=False))
-    cut = len(text) - _LONGEST_ARGUMENTS
-    return text if cut <= 0 else f"{text[:_LONGEST_ARGUMENTS]}… (+{cut})"
+    text = visible(json.dumps(arguments, ensure_ascii=False))
+    cut = len(text) - _MAX_ARGUMENT_CHARACTERS
+    return text if cut <= 0 else f"{text[:_MAX_ARGUMENT_CHARACTERS]}… (+{cut})"

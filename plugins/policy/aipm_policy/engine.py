@@ -5,31 +5,38 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
-from aipm_core import AnyTool, Json, Session
-from aipm_policy.api import Check, Decision, Inquiry, Verdict
+from aipm_core import AnyTool, Json, Owned, PluginContext, PluginError, Session
+from aipm_policy.api import Decision, Inquiry, PolicyCheck, PolicyHooks, Verdict
+from aipm_policy.config import PolicyConfig
+from aipm_policy.levels import height, level_for
 from aipm_policy.rules import Rulebook
 
 logger = logging.getLogger(__name__)
 POLICY_ERROR: Final = "policy_error"
 _SEVERITY = {decision: place for place, decision in enumerate(Decision)}
-_LEVELS = {None: 0, "INFO": 1, "WARN": 2, "CRITICAL": 3}
 
 
-class Engine:
+class PolicyEngine:
     """The ``Policies`` service. A policy that raises, hangs or talks nonsense denies."""
 
-    def __init__(self, rulebook: Rulebook, seconds: float) -> None:
+    def __init__(self, ctx: PluginContext[PolicyConfig], rulebook: Rulebook) -> None:
+        self._ctx = ctx
         self._rulebook = rulebook
-        self._seconds = seconds
-        self._checks: dict[str, Check] = {}
 
-    def add(self, name: str, check: Check) -> None:
-        """Ask one more policy from now on."""
-        if name in self._checks:
-            raise ValueError(f"policy {name!r} is added twice")
-        self._checks[name] = check
+    def check_names(self) -> None:
+        """Refuse two policies of one name: the log and the audit could not tell them apart."""
+        known: set[str] = set()
+        for policy in self._policies():
+            name = policy.record.name
+            if name in known:
+                raise PluginError(policy.plugin, f"policy {name!r} is added twice")
+            known.add(name)
+
+    def _policies(self) -> tuple[Owned[PolicyCheck], ...]:
+        return self._ctx.given(PolicyHooks.aipm_policies)
 
     async def check_permission(
         self,
@@ -41,49 +48,49 @@ class Engine:
         """Return the most restrictive verdict."""
         inquiry = Inquiry(tool=tool, args=args, principal=principal, session=session)
         verdicts = self._rulebook.verdicts(inquiry)
-        if self._checks:
-            verdicts += await self._ask_all(inquiry)
-        return max(verdicts, key=_restriction)
+        if policies := self._policies():
+            verdicts += await self._ask_all(policies, inquiry)
+        return max(verdicts, key=partial(_restriction, tool))
 
-    async def _ask_all(self, inquiry: Inquiry) -> list[Verdict]:
-        tasks = {
-            name: asyncio.create_task(_ask(name, check, inquiry))
-            for name, check in self._checks.items()
-        }
+    async def _ask_all(
+        self, policies: tuple[Owned[PolicyCheck], ...], inquiry: Inquiry
+    ) -> list[Verdict]:
+        tasks = [asyncio.create_task(_ask(policy, inquiry)) for policy in policies]
         try:
-            await asyncio.wait(tasks.values(), timeout=self._seconds)
+            await asyncio.wait(tasks, timeout=self._ctx.config.check_seconds)
             answers = [
-                task.result() if task.done() else _failed(name, "did not answer in time")
-                for name, task in tasks.items()
+                task.result() if task.done() else _failed(policy, "did not answer in time")
+                for policy, task in zip(policies, tasks, strict=True)
             ]
         finally:
             # Not awaited: a policy that ignores its cancellation must not hold up the answer.
-            for task in tasks.values():
+            for task in tasks:
                 task.cancel()
         return [answer for answer in answers if answer is not None]
 
 
-async def _ask(name: str, check: Check, inquiry: Inquiry) -> Verdict | None:
+async def _ask(policy: Owned[PolicyCheck], inquiry: Inquiry) -> Verdict | None:
     try:
-        answer = await check(inquiry)
+        answer = await policy.record.check(inquiry)
     except Exception:
-        logger.exception("policy %s failed", name)
-        return _denial(name)
+        logger.exception("policy %s of plugin %s failed", policy.record.name, policy.plugin)
+        return _denial(policy)
     if answer is None:
         return None
     if not isinstance(answer, Verdict) or not isinstance(answer.decision, Decision):
-        return _failed(name, f"answered {type(answer).__name__}, which is no verdict")
+        return _failed(policy, f"answered {type(answer).__name__}, which is no verdict")
     return answer
 
 
-def _failed(name: str, problem: str) -> Verdict:
-    logger.error("policy %s %s", name, problem)
-    return _denial(name)
+def _failed(policy: Owned[PolicyCheck], problem: str) -> Verdict:
+    logger.error("policy %s of plugin %s %s", policy.record.name, policy.plugin, problem)
+    return _denial(policy)
 
 
-def _denial(name: str) -> Verdict:
-    return Verdict(decision=Decision.DENY, rule=f"{POLICY_ERROR}: {name}")
+def _denial(policy: Owned[PolicyCheck]) -> Verdict:
+    return Verdict(decision=Decision.DENY, rule=f"{POLICY_ERROR}: {policy.record.name}")
 
 
-def _restriction(verdict: Verdict) -> tuple[int, int]:
-    return _SEVERITY[verdict.decision], _LEVELS.get(verdict.level, 0)
+def _restriction(tool: AnyTool, verdict: Verdict) -> tuple[int, int, bool]:
+    level = level_for(tool, verdict)
+    return _SEVERITY[verdict.decision], height(level), not verdict.elicitation

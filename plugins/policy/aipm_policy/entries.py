@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from aipm_core import Call
-from aipm_policy.api import Confirmation, Verdict
-from aipm_policy.audit import Entry, Outcome
+from dataclasses import replace
+
+from aipm_sessions.api import is_name
+
+from aipm_core import Call, Session
+from aipm_policy.api import Confirmation, Decision, Verdict
+from aipm_policy.audit import AuditOutcome, Entry
 from aipm_policy.digest import digest
+
+
+def placed(call: Call) -> Session | None:
+    """Return who calls, and where: a person's session is in no project, but their call may be."""
+    session = call.session
+    if session is None or session.purpose != "ui":
+        return session
+    arguments = call.request.arguments
+    named = arguments.get("project_id", arguments.get("projectId"))
+    # An id that is none may be a secret in the wrong place: it is not written down.
+    return replace(session, project_id=named) if is_name(str(named)) else session
 
 
 def entry_of(
     call: Call,
     verdict: Verdict,
-    outcome: Outcome,
+    outcome: AuditOutcome,
     *,
     human_decision: str | None = None,
     human_id: str | None = None,
     confirmation_id: str | None = None,
 ) -> Entry:
     """Say how a call ended."""
-    session = call.session
+    session = placed(call)
     return Entry(
         agent_id=session.agent_id if session else None,
         session_id=session.id if session else None,
@@ -34,7 +49,26 @@ def entry_of(
     )
 
 
-def answered_entry(call: Call, verdict: Verdict, asked: Confirmation, outcome: Outcome) -> Entry:
+def withdrawn_entry(asked: Confirmation, because: str) -> Entry:
+    """Say that a question is gone, and the answer with it, because nobody is left to call."""
+    return Entry(
+        agent_id=asked.agent_id,
+        session_id=asked.session_id,
+        project_id=asked.project_id,
+        tool=asked.tool,
+        args_digest=asked.args_digest,
+        rule=because,
+        decision=Decision.REQUIRE_USER_CONFIRMATION.value,
+        outcome="cancelled",
+        human_decision=asked.status,
+        human_id=asked.answered_by,
+        confirmation_id=asked.id,
+    )
+
+
+def answered_entry(
+    call: Call, verdict: Verdict, asked: Confirmation, outcome: AuditOutcome
+) -> Entry:
     """Say how a call ended that somebody was asked about."""
     return entry_of(
         call,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from aipm_ui_gateway.api import Level
+
 from aipm_core import CallError, Json, PluginContext, Row, Session, Tx, iso, new_id
 from aipm_policy.api import Confirmation
 from aipm_policy.config import PolicyConfig
+from aipm_policy.levels import height
 
 Scope: TypeAlias = Literal["once", "session", "always"]
 
@@ -14,8 +17,9 @@ Scope: TypeAlias = Literal["once", "session", "always"]
 class Grants:
     """What was allowed for a session or for good. Every grant ends some day.
 
-    A grant is for one tool of one agent in one project. What was asked about as ``CRITICAL`` is
-    allowed with the very same arguments only: yes to one command is not yes to every command.
+    A grant is for one tool of one agent in one project, and for no call of a higher level than it
+    was given for. What was asked about as ``CRITICAL`` is allowed with the very same arguments
+    only: yes to one command is not yes to every command.
     """
 
     def __init__(self, ctx: PluginContext[PolicyConfig]) -> None:
@@ -29,47 +33,60 @@ class Grants:
         seconds = config.session_hours * 3600 if scope == "session" else config.always_days * 86_400
         await tx.run(
             "insert into policy_grants (id, tool, project_id, agent_id, session_id, args_digest, "
-            "granted_by, created_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "granted_by, created_at, expires_at, level) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(new_id("grt"), confirmation.tool, confirmation.project_id, confirmation.agent_id),
             confirmation.session_id if scope == "session" else None,
             confirmation.args_digest if confirmation.level == "CRITICAL" else None,
-            *(by, self._ctx.now(), self._ctx.clock() + seconds),
+            *(by, self._ctx.now(), self._ctx.clock() + seconds, confirmation.level),
         )
 
-    async def giver(self, session: Session, tool: str, args_digest: str) -> str | None:
-        """Say who has allowed such a call in advance."""
-        row = await self._ctx.store.one(
-            "select granted_by from policy_grants where project_id = ? and agent_id = ? "
-            "and tool = ? and revoked_at is null and expires_at > ? "
+    async def giver(
+        self, session: Session, tool: str, args_digest: str, level: Level
+    ) -> str | None:
+        """Return who has allowed such a call of this level in advance."""
+        rows = await self._ctx.store.all(
+            "select granted_by, args_digest, level from policy_grants where project_id = ? "
+            "and agent_id = ? and tool = ? and revoked_at is null and expires_at > ? "
             "and (session_id is null or session_id = ?) "
-            "and (args_digest is null or args_digest = ?) limit 1",
+            "and (args_digest is null or args_digest = ?)",
             *(session.project_id, session.agent_id, tool, self._ctx.clock()),
             *(session.id, args_digest),
         )
-        return str(row["granted_by"]) if row else None
+        return next((str(row["granted_by"]) for row in rows if _covers(row, level)), None)
 
-    async def valid(self) -> list[dict[str, Json]]:
-        """List what is allowed now."""
+    async def valid(self, project_id: str | None = None) -> list[dict[str, Json]]:
+        """List what is allowed now, in one project or in all."""
         rows = await self._ctx.store.all(
             "select * from policy_grants where revoked_at is null and expires_at > ? "
-            "order by created_at limit 1000",
-            self._ctx.clock(),
+            "and (project_id = ? or ? = 1) order by created_at limit 1000",
+            *(self._ctx.clock(), project_id or "", int(project_id is None)),
         )
         return [_plain(row) for row in rows]
 
     async def revoke(self, grant_id: str) -> None:
         """Take a permission back."""
-        now = self._ctx.now()
 
-        async def take_back(tx: Tx) -> int:
-            return await tx.run(
-                "update policy_grants set revoked_at = ? where id = ? and revoked_at is null",
-                *(now, grant_id),
-            )
+        async def unit(tx: Tx) -> bool:
+            return await self.take_back(tx, grant_id)
 
-        if not await self._ctx.store.write(take_back):
+        if not await self._ctx.store.write(unit):
             text = f"there is no permission {grant_id!r}; `aipm policy grants` lists them"
             raise CallError(text, code="grant_not_found", status=404)
+
+    async def take_back(self, tx: Tx, grant_id: str, project_id: str | None = None) -> bool:
+        """Take a permission back, of one project or of any; return whether there was one."""
+        changed = await tx.run(
+            "update policy_grants set revoked_at = ? where id = ? and revoked_at is null "
+            "and (project_id = ? or ? = 1)",
+            *(self._ctx.now(), grant_id, project_id or "", int(project_id is None)),
+        )
+        return changed > 0
+
+
+def _covers(row: Row, level: Level) -> bool:
+    if level == "CRITICAL" and row["args_digest"] is None:
+        return False
+    return height(row["level"]) >= height(level)
 
 
 def _plain(row: Row) -> dict[str, Json]:
@@ -80,6 +97,8 @@ def _plain(row: Row) -> dict[str, Json]:
         "agent_id": row["agent_id"],
         "session_id": row["session_id"],
         "same_arguments_only": row["args_digest"] is not None,
+        "level": row["level"],
         "granted_by": row["granted_by"],
+        "created_at": row["created_at"],
         "expires_at": iso(row["expires_at"]),
     }

@@ -7,68 +7,77 @@ from contextlib import asynccontextmanager
 
 import anyio
 from aipm_notifications.api import INBOX
-from aipm_sessions.api import DECISIONS, DIRECTORY
-from aipm_ui_gateway.api import COMMANDS, ProvideConfirmation
+from aipm_operations.api import Retention
+from aipm_sessions.api import DIRECTORY, SESSIONS, DecisionSource, SessionObserver
+from aipm_ui_gateway.api import UiSessionObserver
+from aipm_views.api import ActivitySource, InboxSource, ViewFields
 
 from aipm_core import (
+    AnyTool,
     Authorizer,
     Lifespan,
     Migration,
     Plugin,
     PluginContext,
     ServiceKey,
-    Tx,
+    Stage,
     background,
     hookimpl,
 )
+from aipm_policy.answer_notes import AnswerNotes
 from aipm_policy.answers import Answers
-from aipm_policy.api import CONFIRMATIONS, POLICIES
+from aipm_policy.api import CONFIRMATIONS, POLICIES, PolicyHooks
 from aipm_policy.audit import AuditTrail
+from aipm_policy.audit_check import AuditCheck
+from aipm_policy.authorizer import PolicyAuthorizer
 from aipm_policy.config import PolicyConfig
-from aipm_policy.confirmations import Questions
-from aipm_policy.doorkeeper import Doorkeeper
-from aipm_policy.engine import Engine
+from aipm_policy.confirmations import SqlConfirmations
+from aipm_policy.endings import SessionEnds, UiSessionEnds
+from aipm_policy.engine import PolicyEngine
 from aipm_policy.grants import Grants
+from aipm_policy.oversight_tools import OversightTools
+from aipm_policy.people_tools import PeoplesTools
+from aipm_policy.retention import retention_rules
 from aipm_policy.rules import Rulebook
 from aipm_policy.tables import MIGRATIONS
-from aipm_policy.verification import AuditFile
+from aipm_policy.views import ConfirmationViews
 
-AUDIT = ServiceKey[AuditFile]("policy.audit")
+AUDIT = ServiceKey[AuditCheck]("policy.audit")
 GRANTS = ServiceKey[Grants]("policy.grants")
-_SWEEP = 30.0
-_SLACK = 30.0  # seconds for the writes around a wait
+_SWEEP_SECONDS = 30.0
+_DEADLINE_MARGIN_SECONDS = 30.0  # for the writes around a wait
 
 
 class Policy(Plugin[PolicyConfig]):
     """Decides, asks people, remembers."""
 
     config_model = PolicyConfig
+    hooks = PolicyHooks
     provides = (POLICIES, CONFIRMATIONS, AUDIT, GRANTS)
-    requires = (DIRECTORY,)
-    uses = (DECISIONS, COMMANDS, INBOX)
+    requires = (DIRECTORY, SESSIONS)
+    uses = (INBOX,)
 
     def __init__(self, ctx: PluginContext[PolicyConfig]) -> None:
         super().__init__(ctx)
-        directory = ctx.services.use(DIRECTORY)
-        engine = Engine(Rulebook(ctx.config.rules), ctx.config.check_seconds)
+        directory, sessions = ctx.services.use(DIRECTORY), ctx.services.use(SESSIONS)
+        self._engine = engine = PolicyEngine(ctx, Rulebook(ctx.config.rules))
         grants = Grants(ctx)
-        self._questions = Questions(ctx)
         self._audit = AuditTrail(ctx)
-        self._doorkeeper = Doorkeeper(ctx, engine, self._questions, grants, self._audit, directory)
-        answers = Answers(ctx, self._questions, grants, self._audit, directory)
+        self._confirmations = SqlConfirmations(ctx, self._audit, sessions)
+        self._ends = SessionEnds(self._confirmations)
+        self._ui_ends = UiSessionEnds(self._confirmations)
+        self._authorizer = PolicyAuthorizer(
+            ctx, engine, self._confirmations, grants, self._audit, directory, sessions
+        )
+        self._answers = Answers(
+            ctx, self._confirmations, grants, self._audit, directory, AnswerNotes(ctx)
+        )
         ctx.services.provide(POLICIES, engine)
-        ctx.services.provide(CONFIRMATIONS, self._questions)
-        ctx.services.provide(AUDIT, AuditFile(ctx))
+        ctx.services.provide(CONFIRMATIONS, self._confirmations)
+        audit_check = AuditCheck(ctx)
+        self._oversight = OversightTools(ctx, grants, audit_check)
+        ctx.services.provide(AUDIT, audit_check)
         ctx.services.provide(GRANTS, grants)
-        if (decisions := ctx.services.find(DECISIONS)) is not None:
-            decisions.add(answers)
-        if (commands := ctx.services.find(COMMANDS)) is not None:
-            commands.handle(
-                "provideConfirmation",
-                ProvideConfirmation,
-                answers.provide,
-                refused=answers.refused,
-            )
 
     @hookimpl
     def aipm_migrations(self) -> Iterable[Migration]:
@@ -76,13 +85,62 @@ class Policy(Plugin[PolicyConfig]):
         return MIGRATIONS
 
     @hookimpl
+    def aipm_retention(self) -> Iterable[Retention]:
+        """Forget what was decided long ago."""
+        return retention_rules(self.ctx)
+
+    @hookimpl
+    def aipm_session_observers(self) -> Iterable[SessionObserver]:
+        """Withdraw the questions of a session that ends."""
+        yield SessionObserver(name="confirmations", closed=self._ends.closed)
+
+    @hookimpl(optionalhook=True)
+    def aipm_ui_session_observers(self) -> Iterable[UiSessionObserver]:
+        """Withdraw the questions of a person's session that ends."""
+        yield UiSessionObserver(name="confirmations", closed=self._ui_ends.closed)
+
+    @hookimpl
+    def aipm_tools(self) -> Iterable[AnyTool]:
+        """Take people's answers, and show them what holds and what was decided."""
+        yield from PeoplesTools(self._answers).all()
+        yield from self._oversight.all()
+
+    @hookimpl
+    def aipm_decisions(self) -> Iterable[DecisionSource]:
+        """Ask people to confirm calls."""
+        answers = self._answers
+        yield DecisionSource(
+            name="confirmations",
+            pending=answers.pending,
+            answer=answers.answer,
+            answer_with_more=answers.answer_with_more,
+        )
+
+    @hookimpl(optionalhook=True)
+    def aipm_inbox_items(self) -> Iterable[InboxSource]:
+        """Wait for people who may answer."""
+        yield ConfirmationViews(self.ctx).inbox()
+
+    @hookimpl(optionalhook=True)
+    def aipm_view_fields(self) -> Iterable[ViewFields]:
+        """Return which sessions wait for an answer."""
+        yield ConfirmationViews(self.ctx).waiting_sessions()
+
+    @hookimpl(optionalhook=True)
+    def aipm_activity(self) -> Iterable[ActivitySource]:
+        """Tell what was asked and answered."""
+        yield ConfirmationViews(self.ctx).activity()
+
+    @hookimpl
     def aipm_authorizers(self) -> Iterable[Authorizer]:
         """Stand before every tool, with time for a person to think."""
+        self._engine.check_names()
         config = self.ctx.config
         yield Authorizer(
             name="policy",
-            check=self._doorkeeper.check,
-            deadline=config.check_seconds + config.confirmation_seconds + _SLACK,
+            check=self._authorizer.check,
+            stage=Stage.CONSENT,
+            deadline=config.check_seconds + config.confirmation_seconds + _DEADLINE_MARGIN_SECONDS,
         )
 
     @hookimpl
@@ -98,10 +156,8 @@ class Policy(Plugin[PolicyConfig]):
 
     async def _sweep(self) -> None:
         while True:
-            if await self._questions.due() or await self._audit.due():
-                await self.ctx.store.write(self._clean)
-            await anyio.sleep(_SWEEP)
-
-    async def _clean(self, tx: Tx) -> None:
-        await self._questions.expire(tx)
-        await self._audit.forget_old(tx)
+            due = await self._confirmations.due_in()
+            if due is not None and due <= 0:
+                await self.ctx.store.write(self._confirmations.expire)
+                continue
+            await anyio.sleep(_SWEEP_SECONDS if due is None else min(due, _SWEEP_SECONDS))

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from aipm_ui_gateway.api import Level
-
-from aipm_core import AnyTool, Json
+from aipm_core import AnyTool
 from aipm_policy.api import Decision, Inquiry, Verdict
+from aipm_policy.arguments import UNKNOWN, all_spellings, plain_spellings, value_of
 from aipm_policy.config import Rule
-from aipm_policy.digest import canonical
 
 
 class Rulebook:
@@ -31,19 +29,13 @@ class Rulebook:
                     rule=f"rules[{number}] {rule.tool}",
                     level=rule.level,
                     message=rule.message,
+                    elicitation=rule.elicitation,
                 )
-
-
-def level_of(tool: AnyTool) -> Level:
-    """Say how much care a tool asks for, as far as its author tells."""
-    if tool.read_only:
-        return "INFO"
-    return "CRITICAL" if tool.destructive else "WARN"
 
 
 def _default(tool: AnyTool) -> Verdict:
     """Allow, except what the in-process agent could destroy something with."""
-    if tool.audience == "ui" and tool.destructive:
+    if tool.audience == "in_process" and tool.destructive:
         return Verdict(decision=Decision.REQUIRE_USER_CONFIRMATION, rule="default: destructive")
     return Verdict(decision=Decision.ALLOW, rule="default")
 
@@ -55,16 +47,19 @@ def _matches(rule: Rule, inquiry: Inquiry) -> bool:
         and _fits(rule.agent, session.agent_id if session else None)
         and _fits(rule.project, session.project_id if session else None)
         and _fits(rule.purpose, session.purpose if session else None)
-        and all(
-            name in inquiry.args and fnmatchcase(_text(inquiry.args[name]), pattern)
-            for name, pattern in rule.arguments.items()
-        )
+        and all(_sees(rule, inquiry, *wanted) for wanted in rule.arguments.items())
     )
+
+
+def _sees(rule: Rule, inquiry: Inquiry, name: str, pattern: str) -> bool:
+    """Return whether a rule's pattern fits an argument; in doubt yes, unless the rule allows."""
+    value = value_of(inquiry.tool, inquiry.args, name)
+    allows = rule.decision is Decision.ALLOW
+    if value is UNKNOWN or (allows and value is None and name not in inquiry.args):
+        return False
+    spellings = plain_spellings(value) if allows else all_spellings(value)
+    return any(fnmatchcase(text, pattern) for text in spellings)
 
 
 def _fits(pattern: str | None, value: str | None) -> bool:
     return pattern is None or (value is not None and fnmatchcase(value, pattern))
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else canonical(value)

@@ -66,4 +66,39 @@ MIGRATIONS = [
             insert into policy_audit_head values (1, 0, '', 0, '');
         """,
     ),
+    Migration(
+        name="0003_audit_cut",
+        sql="""
+            create table policy_audit_cut (
+                id integer primary key check (id = 1),
+                seq integer not null,
+                hash text not null,
+                cut_at text not null,
+                newest_at text not null,
+                link text not null
+            );
+            insert into policy_audit_cut (id, seq, hash, cut_at, newest_at, link)
+                select 1, first_seq, first_hash, '', '', '' from policy_audit_head
+                where first_seq > 0;
+        """,
+    ),
+    # Until here only grants about CRITICAL calls kept their arguments; of the others nobody knows.
+    Migration(
+        name="0004_grant_levels",
+        sql="""
+            alter table policy_grants add column level text not null default 'INFO';
+            update policy_grants set level = 'CRITICAL' where args_digest is not null;
+        """,
+    ),
+    Migration(
+        name="0005_shown",
+        sql="""
+            alter table confirmations add column rule text not null default '';
+            create index confirmations_open on confirmations (project_id, created_at)
+                where status = 'pending';
+            create index confirmations_recent on confirmations (project_id, created_at);
+            create index confirmations_answered on confirmations (project_id, answered_at)
+                where answered_at is not null;
+        """,
+    ),
 ]

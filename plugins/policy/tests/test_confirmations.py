@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import sqlite3
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,17 +13,22 @@ from typing import Any
 
 import anyio
 import pytest
-from aipm_policy.api import CONFIRMATIONS
+from aipm_devkit.testing import TASK, TestRuntime, running
+from aipm_mcp_transport.api import Elicited, Question
+from aipm_policy.api import CONFIRMATIONS, Confirmation, ConfirmationObserver
+from aipm_policy.confirmations import SqlConfirmations
 from aipm_policy.plugin import GRANTS, Policy
 from aipm_sessions.api import DECISIONS, DIRECTORY, Agent
-from aipm_sessions.plugin import REGISTRY, Sessions
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
 from aipm_ui_gateway.api import UI_PORT
 from aipm_ui_gateway.plugin import UiGateway
 
 from aipm_core import (
     Access,
     AnyTool,
+    Call,
     CallError,
+    Event,
     Json,
     Plugin,
     PluginContext,
@@ -34,8 +40,7 @@ from aipm_core import (
     Tx,
     hookimpl,
 )
-from aipm_core.elicitation import Elicited, Question
-from aipm_core.testing import TASK, TestRuntime, running
+from aipm_core.plugin import PluginClass
 
 ASK = {"rules": [{"tool": "*", "decision": "REQUIRE_USER_CONFIRMATION"}]}
 RUNG = ServiceKey[list[Json]]("bell.rung")
@@ -45,7 +50,7 @@ OTHER = Session(id="s-other", agent_id="agent-b", project_id="p", purpose="task"
 class Bell(Plugin):
     """A tool that counts."""
 
-    offers = ("ring", "smash", "knock")
+    names = ("ring", "smash", "knock")
     provides = (RUNG,)
 
     def __init__(self, ctx: PluginContext) -> None:
@@ -56,7 +61,7 @@ class Bell(Plugin):
     @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:
         schema = {"properties": {"times": {"type": "integer"}, "how": {"type": "object"}}}
-        for name in self.offers:
+        for name in self.names:
             yield Tool(
                 name=name,
                 run=self._ring,
@@ -81,16 +86,16 @@ class House:
         self.rung = aipm.runtime.services.use(RUNG)
 
     async def settle(self) -> None:
-        registry = self.aipm.runtime.services.use(REGISTRY)
+        administration = self.aipm.runtime.services.use(ADMINISTRATION)
         for project in ("p", "q"):
-            await registry.add_project(project, project, None)
+            await administration.add_project(project, project, None)
         for name, project, kind in (
             ("agent-a", "p", "ai"),
             ("ann", "p", "human"),
             ("bob", "p", "human"),
             ("eve", "q", "human"),
         ):
-            await registry.add_agent(
+            await administration.add_agent(
                 name,
                 project_id=project,
                 name=name,
@@ -138,10 +143,10 @@ class House:
 
 @asynccontextmanager
 async def house(
-    data_dir: Path | None = None, *, empty: bool = True, **settings: Any
+    data_dir: Path | None = None, *more: PluginClass, empty: bool = True, **settings: Any
 ) -> AsyncGenerator[House]:
-    chosen = {"policy": ASK, **settings}
-    async with running(Sessions, UiGateway, Policy, Bell, data_dir=data_dir, **chosen) as aipm:
+    chosen, plugins = {"policy": ASK, **settings}, (Sessions, UiGateway, Policy, Bell, *more)
+    async with running(*plugins, data_dir=data_dir, **chosen) as aipm:
         made = House(aipm)
         if empty:
             await made.settle()
@@ -192,6 +197,26 @@ async def test_a_yes_runs_the_call_once_and_tells_the_session() -> None:
         "approved",
         "ann",
     )
+
+
+async def test_observers_hear_what_they_asked_for_in_the_same_transaction() -> None:
+    class Diary(Plugin):
+        @hookimpl
+        def aipm_confirmation_observers(self) -> Iterable[ConfirmationObserver]:
+            yield ConfirmationObserver(name="deaf")
+            yield ConfirmationObserver(name="diary", asked=self.write, resolved=self.write)
+
+        async def write(self, tx: Tx, confirmation: Confirmation) -> None:
+            event = Event(type=f"noted {confirmation.status}", payload={}, session_id="diary")
+            await self.ctx.events.record(tx, event)
+
+    async with house(None, Diary) as home, calling(home) as call:
+        (question,) = await home.asked()
+        assert [kind for kind, _ in await home.events("diary")] == ["noted pending"]
+        await home.answer("ann", question, approved=False)
+        assert await call.code() == "confirmation_denied"
+        told = [kind for kind, _ in await home.events("diary")]
+    assert told == ["noted pending", "noted denied"]
 
 
 async def test_a_no_is_a_result_of_its_own_and_carries_the_reason() -> None:
@@ -259,8 +284,8 @@ async def test_a_second_answer_from_the_command_line_is_refused() -> None:
 
 async def test_without_people_nobody_is_waited_for() -> None:
     async with running(Sessions, UiGateway, Policy, Bell, policy=ASK) as aipm:
-        registry = aipm.runtime.services.use(REGISTRY)
-        await registry.add_project("p", "p", None)
+        administration = aipm.runtime.services.use(ADMINISTRATION)
+        await administration.add_project("p", "p", None)
         with anyio.fail_after(5):
             reply = await aipm.call("ring")
         assert await aipm.runtime.store.all("select 1 from confirmations") == []
@@ -283,6 +308,30 @@ async def test_an_approval_is_for_one_call_with_these_arguments_in_this_session(
                 await home.asked()
                 assert not again.task.done()
         assert len(home.rung) == 1
+
+
+async def test_an_approval_is_spent_by_its_own_call_alone() -> None:
+    """Asked directly: whoever calls it must not have to look first."""
+    async with house() as home, calling(home, times=1) as first:
+        (question,) = await home.asked()
+        home.aipm.runtime.engine.end_waits()
+        assert await first.code() == "server_stopping"
+        await home.answer("ann", question)
+        service, tools = home.aipm.runtime.services.use(CONFIRMATIONS), home.aipm.runtime.catalog()
+        assert isinstance(service, SqlConfirmations)
+        offered = {tool.name: tool for tool in tools}
+
+        async def spend(tool: str = "ring", session: Session = TASK, **args: Json) -> bool:
+            request = Request(tool=tool, arguments=args)
+            call = Call(request=request, tool=offered[tool], session=session)
+            return await home.store.write(lambda tx: service.spend(tx, question, call))
+
+        assert not await spend(times=2)
+        assert not await spend()
+        assert not await spend("smash", times=1)
+        assert not await spend(session=OTHER, times=1)
+        assert await spend(times=1)
+        assert not await spend(times=1)
 
 
 async def test_arguments_changed_after_they_were_shown_are_refused() -> None:
@@ -431,6 +480,84 @@ async def test_always_for_a_critical_call_means_exactly_this_call() -> None:
             assert not different.task.done()
 
 
+def asking(level: str | None, **arguments: str) -> dict[str, Any]:
+    decision = "REQUIRE_USER_CONFIRMATION"
+    return {"tool": "*", "decision": decision, "level": level, "arguments": arguments}
+
+
+@pytest.mark.parametrize("scope", ["session", "always"])
+@pytest.mark.parametrize(
+    ("tool", "given", "stricter"),
+    [
+        ("ring", "INFO", "WARN"),
+        ("ring", "INFO", "CRITICAL"),
+        ("ring", "WARN", "CRITICAL"),
+        ("smash", "WARN", None),  # CRITICAL by itself
+    ],
+)
+async def test_a_broad_yes_does_not_cover_what_a_stricter_rule_asks_about(
+    scope: str, tool: str, given: str, stricter: str | None
+) -> None:
+    rules = [asking(given), asking(stricter, times="9")]
+    async with house(policy={"rules": rules}) as home:
+        async with calling(home, tool, times=1) as call:
+            (question,) = await home.asked()
+            await home.answer("ann", question, scope=scope)
+            assert await call.code() == "ok"
+        async with calling(home, tool, times=2) as remembered:
+            assert await remembered.code() == "ok"
+        async with calling(home, tool, times=9) as severe:
+            (question,) = await home.asked()
+            assert (severe.task.done(), len(home.rung)) == (False, 2)
+            await home.answer("bob", question, scope=scope)
+            assert await severe.code() == "ok"
+        async with calling(home, tool, times=9) as same:
+            assert await same.code() == "ok"
+        assert [who for _, who in await home.outcomes()] == ["ann", "ann", "bob", "bob"]
+
+
+async def test_a_yes_given_at_a_higher_level_covers_the_lower_ones() -> None:
+    async with house(policy={"rules": [asking("INFO"), asking("WARN", times="9")]}) as home:
+        async with calling(home, times=9) as call:
+            (question,) = await home.asked()
+            await home.answer("ann", question, scope="always")
+            assert await call.code() == "ok"
+        async with calling(home, times=1) as milder:
+            assert await milder.code() == "ok"
+
+
+async def test_a_grant_of_an_older_version_counts_as_the_lowest(tmp_path: Path) -> None:
+    async with house(tmp_path, policy={"rules": [asking("INFO")]}) as home:
+        async with calling(home, times=1) as call:
+            (question,) = await home.asked()
+            await home.answer("ann", question, scope="always")
+            assert await call.code() == "ok"
+        async with calling(home, "smash", times=1) as call:
+            await home.asked()
+            await home.store.write(lambda tx: tx.run("update confirmations set level = 'CRITICAL'"))
+            (question,) = await home.asked()
+            await home.answer("ann", question, scope="always")
+            assert await call.code() == "ok"
+    undone = (
+        "alter table policy_grants drop column level",
+        "delete from _sqlite_migrations where name = '0004_grant_levels'",
+    )
+    with sqlite3.connect(tmp_path / "aipm.db") as db:
+        for statement in undone:
+            db.execute(statement)
+    rules = [asking("INFO"), asking("WARN", times="9"), asking("CRITICAL", times="1")]
+    async with house(tmp_path, empty=False, policy={"rules": rules}) as home:
+        levels = {
+            g["tool"]: g["level"] for g in await home.aipm.runtime.services.use(GRANTS).valid()
+        }
+        assert levels == {"ring": "INFO", "smash": "CRITICAL"}
+        async with calling(home, times=2) as info, calling(home, "smash", times=1) as same:
+            assert (await info.code(), await same.code()) == ("ok", "ok")
+        async with calling(home, times=9) as warned, calling(home, times=1) as critical:
+            await home.asked(2)
+            assert (warned.task.done(), critical.task.done()) == (False, False)
+
+
 async def test_a_session_can_be_relieved_of_its_questions() -> None:
     async with house() as home, calling(home, session=OTHER) as other:
         async with calling(home):
@@ -498,6 +625,89 @@ async def test_who_waits_for_a_person_is_told_so() -> None:
     assert told == [(0, None, "人間の確認を待っています")]
 
 
+AT_THE_CLIENT: dict[str, Any] = {
+    "elicitation": True,
+    "rules": [
+        {
+            "tool": "*",
+            "decision": "REQUIRE_USER_CONFIRMATION",
+            "level": "INFO",
+            "elicitation": True,
+        }
+    ],
+}
+
+
+class Eager:
+    """A client that says yes to everything, whoever it should have asked."""
+
+    def __init__(self, state: str | None = None) -> None:
+        self.state = state
+        self.asked = 0
+
+    async def ask(self, question: Question) -> Elicited:
+        self.asked += 1
+        return Elicited(action="accept", content={"approved": True})
+
+
+async def test_the_level_that_is_shown_decides_whether_a_client_may_answer() -> None:
+    (rule,) = AT_THE_CLIENT["rules"]
+    by_tool = {"elicitation": True, "rules": [{**rule, "level": None}]}
+    for tool in ("ring", "smash"):  # WARN and CRITICAL by themselves
+        client = Eager()
+        async with house(policy=by_tool) as home:
+            request = Request(tool=tool, arguments={}, session=TASK, elicit=client)
+            task = asyncio.create_task(home.aipm.runtime.call(request))
+            (question,) = await home.asked()
+            await anyio.wait_all_tasks_blocked()
+            assert (client.asked, task.done(), home.rung) == (0, False, [])
+            again = Request(tool=tool, arguments={}, session=TASK, elicit=Eager(question))
+            forged = asyncio.create_task(home.aipm.runtime.call(again))
+            await anyio.wait_all_tasks_blocked()
+            assert await home.asked() == [question]
+            assert not forged.done()
+            await home.answer("ann", question, approved=False)
+            assert await Calling(task).code() == "confirmation_denied"
+            assert await Calling(forged).code() == "confirmation_denied"
+
+
+async def test_a_question_of_a_higher_level_is_not_answered_under_a_milder_rule(
+    tmp_path: Path,
+) -> None:
+    (rule,) = AT_THE_CLIENT["rules"]
+    loud = {"elicitation": True, "rules": [{**rule, "level": "CRITICAL"}]}
+    async with house(tmp_path, policy=loud) as home, calling(home) as call:
+        (question,) = await home.asked()
+        home.aipm.runtime.engine.end_waits()
+        assert await call.code() == "server_stopping"
+    client = Eager(question)
+    async with house(tmp_path, empty=False, policy=AT_THE_CLIENT) as home:
+        request = Request(tool="ring", arguments={}, session=TASK, elicit=client)
+        task = asyncio.create_task(home.aipm.runtime.call(request))
+        await anyio.wait_all_tasks_blocked()
+        assert await home.asked() == [question]
+        assert (client.asked, task.done(), home.rung) == (0, False, [])
+        await home.answer("ann", question)
+        assert await Calling(task).code() == "ok"
+
+
+async def test_the_loudest_question_counts_also_when_it_is_the_tools_own() -> None:
+    (rule,) = AT_THE_CLIENT["rules"]
+    plain = {"tool": "smash", "decision": "REQUIRE_USER_CONFIRMATION"}
+    for rules in ([rule, plain], [plain, rule]):
+        client = Eager()
+        async with house(policy={"elicitation": True, "rules": rules}) as home:
+            request = Request(tool="smash", arguments={}, session=TASK, elicit=client)
+            task = asyncio.create_task(home.aipm.runtime.call(request))
+            (question,) = await home.asked()
+            await anyio.wait_all_tasks_blocked()
+            ((_, shown), *_) = await home.events()
+            assert shown["security_warning"]["level"] == "CRITICAL"
+            assert (client.asked, home.rung) == (0, [])
+            await home.answer("ann", question, approved=False)
+            assert await Calling(task).code() == "confirmation_denied"
+
+
 class NoScreen:
     """A client that said it can ask its user, and cannot."""
 
@@ -513,7 +723,7 @@ async def test_a_client_that_breaks_while_it_asks_leaves_the_question_open(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     screen = NoScreen()
-    async with house() as home:
+    async with house(policy=AT_THE_CLIENT) as home:
         request = Request(tool="ring", arguments={}, session=TASK, elicit=screen)
         task = asyncio.create_task(home.aipm.runtime.call(request))
         (question,) = await home.asked()

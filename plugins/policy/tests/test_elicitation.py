@@ -15,19 +15,23 @@ import anyio
 import anyio.to_thread
 import httpx
 import pytest
-from aipm_sessions.plugin import REGISTRY, Sessions
+from aipm_devkit.program import AIPM, Install
+from aipm_devkit.testing import running
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import CallToolResult, ElicitResult, ErrorData, InputRequiredResult
 
-from aipm_core.testing import running
-from aipm_core.testkit import AIPM, Install
-
+ON = """
+[plugins.policy]
+elicitation = true
+"""
 RULE = """
 [[plugins.policy.rules]]
 tool = "create_task"
 decision = "REQUIRE_USER_CONFIRMATION"
-level = "WARN"
+elicitation = true
+level = "INFO"
 message = "Careful"
 """
 ENGLISH = 'locale = "en"'
@@ -148,17 +152,17 @@ class Office:
 async def _settle(root: Path) -> str:
     common: dict[str, Any] = {"project_id": "p", "role": "worker", "parent": None}
     async with running(Sessions, data_dir=root / ".aipm-data") as made:
-        registry = made.runtime.services.use(REGISTRY)
-        await registry.add_project("p", "p", None)
-        await registry.add_agent("ann", name="ann", kind="human", **common)
-        _, passkey = await registry.add_agent("bot", name="bot", kind="ai", **common)
+        administration = made.runtime.services.use(ADMINISTRATION)
+        await administration.add_project("p", "p", None)
+        await administration.add_agent("ann", name="ann", kind="human", **common)
+        _, passkey = await administration.add_agent("bot", name="bot", kind="ai", **common)
     return passkey
 
 
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     root = tmp_path_factory.mktemp("office")
-    aipm = Install.make(root, ENGLISH + RULE)
+    aipm = Install.make(root, ENGLISH + ON + RULE)
     passkey = anyio.run(_settle, root)
     login = {"agent_id": "bot", "passkey": passkey, "project_id": "p", "purpose": "task"}
     with aipm.up() as server:
@@ -173,7 +177,7 @@ async def test_a_yes_at_the_client_runs_the_call_once(office: Office, door: str)
     assert made["result"]["task"]["title"] == f"yes {door}"
     assert office.titles().count(f"yes {door}") == 1
     (question,) = person.seen
-    for part in ("[WARN] Careful", "create_task", f"yes {door}"):
+    for part in ("[INFO] Careful", "create_task", f"yes {door}"):
         assert part in question.message
     assert agent.token not in question.message
     assert question.requested_schema["properties"]["approved"]["type"] == "boolean"
@@ -377,22 +381,58 @@ async def test_an_answer_that_comes_too_late_is_refused(office: Office, approved
     assert title not in office.titles()
 
 
-@pytest.mark.parametrize(
-    "settings",
-    ["[plugins.policy]\nelicitation = false" + RULE, RULE.replace("WARN", "CRITICAL")],
-    ids=["switched off", "a critical call"],
-)
-async def test_the_settings_can_close_this_way(tmp_path: Path, settings: str) -> None:
-    aipm = Install.make(tmp_path, settings)
-    passkey = await _settle(tmp_path)
+CLOSED = {
+    "nothing is said": RULE,
+    "switched off": ON.replace("true", "false") + RULE,
+    "no rule allows it": ON + RULE.replace("elicitation = true\n", ""),
+    "a stricter rule asks too": ON + RULE + RULE.replace("elicitation = true\n", ""),
+    "a rule of level WARN": ON + RULE.replace("INFO", "WARN"),
+    "a rule of level CRITICAL": ON + RULE.replace("INFO", "CRITICAL"),
+    "a tool that changes data": ON + RULE.replace('level = "INFO"\n', ""),
+}
+
+
+@asynccontextmanager
+async def closed_office(root: Path, settings: str) -> AsyncGenerator[Office]:
+    aipm = Install.make(root, settings)
+    passkey = await _settle(root)
     login = {"agent_id": "bot", "passkey": passkey, "project_id": "p", "purpose": "task"}
-    person = Person(accept())
     with aipm.up() as server:
-        here = Office(aipm, server.mcp, login)
+        yield Office(aipm, server.mcp, login)
+
+
+@pytest.mark.parametrize("settings", CLOSED.values(), ids=[*CLOSED])
+async def test_only_setting_and_rule_together_open_this_way_and_for_info_alone(
+    tmp_path: Path, settings: str
+) -> None:
+    person = Person(accept())
+    async with closed_office(tmp_path, settings) as here:
         for door in ("legacy stdio", "modern http"):
             async with here.agent(door, person) as agent:
                 calls = asyncio.create_task(agent.create(door))
                 await here.run("deny", await here.asked())
                 assert (await calls)["error"]["code"] == "confirmation_denied"
+        assert here.titles() == []
     assert person.seen == []
     assert "elicitation" not in "".join(here.rows("select entry from policy_audit"))
+
+
+async def test_a_forged_answer_opens_nothing_where_this_way_is_closed(tmp_path: Path) -> None:
+    async with closed_office(tmp_path, RULE) as here, here.agent("modern http", Person()) as agent:
+        first = asyncio.create_task(agent.create("mine"))
+        asked = await here.asked()
+        forged = [
+            asyncio.create_task(agent.answered(title, state))
+            for title, state in (("mine", asked), ("other", asked), ("third", "cnf_0"))
+        ]
+        with anyio.fail_after(30):
+            while len(here.open()) < 3:  # noqa: ASYNC110 - as a person looks
+                await anyio.sleep(0.05)
+        assert not any(call.done() for call in (first, *forged))
+        for question in here.open():
+            await here.run("deny", question)
+        answers = [await call for call in (first, *forged)]
+        # Two calls are the same: the second of them asks again, or hears the same no.
+        assert {answer["error"]["code"] for answer in answers} == {"confirmation_denied"}
+        assert here.titles() == []
+        assert "elicitation" not in "".join(here.rows("select entry from policy_audit"))

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aipm_devkit.program import Install
+from aipm_devkit.testing import TASK, TestRuntime, running
 from aipm_policy.plugin import AUDIT, Policy
 from aipm_sessions.plugin import Sessions
 
 from aipm_core import Access, AnyTool, Arguments, Call, Json, Plugin, hookimpl, tool
-from aipm_core.testing import TASK, TestRuntime, running
-from aipm_core.testkit import Install
 
 
 class Look(Arguments):
@@ -23,8 +23,6 @@ class Look(Arguments):
 
 class Door(Plugin):
     """Tools to decide about."""
-
-    offers = ("knock", "peek")
 
     @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:
@@ -141,6 +139,7 @@ async def test_old_entries_go_and_the_chain_holds_across_the_cut_and_a_restart(
 ) -> None:
     now = [1_000_000.0]
     rules = {"rules": [{"tool": "*", "decision": "DENY"}], "audit_days": 1}
+    heads = ["0:"]
     for days in (0, 2):
         now[0] += days * 86_400
         async with running(
@@ -154,10 +153,42 @@ async def test_old_entries_go_and_the_chain_holds_across_the_cut_and_a_restart(
             if days:
                 assert await aipm.runtime.store.wait_until(("policy_audit",), swept, 5)
             await fill(aipm, 2)
-            report = await aipm.runtime.services.use(AUDIT).verify()
+            audit = aipm.runtime.services.use(AUDIT)
+            report = await audit.verify()
             assert report.ok
             assert report.entries == 4
+            heads.append(report.head)
+            # An earlier head that is the cut itself can still be compared.
+            assert (await audit.verify(heads[-2])).ok
     assert report.head.startswith("8:")
+
+
+async def test_a_head_older_than_what_is_kept_is_not_called_tampering(tmp_path: Path) -> None:
+    now = [1_000_000.0]
+    rules = {"rules": [{"tool": "*", "decision": "DENY"}], "audit_days": 1}
+    async with running(
+        Sessions, Policy, Door, policy=rules, data_dir=tmp_path, clock=lambda: now[0]
+    ) as aipm:
+        audit = aipm.runtime.services.use(AUDIT)
+        await fill(aipm, 1)
+        old = (await audit.verify()).head
+        await fill(aipm, 1)
+    now[0] += 2 * 86_400
+    async with running(
+        Sessions, Policy, Door, policy=rules, data_dir=tmp_path, clock=lambda: now[0]
+    ) as aipm:
+
+        async def swept() -> bool | None:
+            return await aipm.runtime.store.one("select 1 from policy_audit") is None or None
+
+        audit = aipm.runtime.services.use(AUDIT)
+        assert await aipm.runtime.store.wait_until(("policy_audit",), swept, 10)
+        report = await audit.verify(old)
+        assert (report.ok, report.outdated) == (False, True)
+        assert report.problem is not None
+        assert report.problem.startswith("the expected head is entry 2, and the entries up to 4")
+        forged = await audit.verify(f"4:{'0' * 64}")
+        assert (forged.ok, forged.outdated) == (False, False)
 
 
 def test_the_command_line_verifies_and_lists(tmp_path: Path) -> None:
@@ -167,7 +198,13 @@ def test_the_command_line_verifies_and_lists(tmp_path: Path) -> None:
     assert aipm.json("policy", "grants") == []
     assert aipm.run("policy", "revoke", "grt_x", check=3).stdout == ""
     with sqlite3.connect(tmp_path / ".aipm-data" / "aipm.db") as db:
-        db.execute("update policy_audit_head set last_seq = 7")
+        db.execute("update policy_audit_head set last_seq = 7, first_seq = 7")
+    cut = aipm.run("audit", "verify", "--expect", "3:00", check=1)
+    assert "what stood before entry 8 was not deleted by this program" in cut.stdout
+    with sqlite3.connect(tmp_path / ".aipm-data" / "aipm.db") as db:
+        db.execute("update policy_audit_head set last_seq = 7, first_seq = 0")
+    wrong = aipm.run("audit", "verify", "--expect", "yesterday", check=2)
+    assert "a head looks like 12:3fa9…, as `aipm audit verify` prints it" in wrong.stderr
     broken = aipm.run("audit", "verify", check=1)
     assert "tampered" in broken.stdout
     assert json.loads(aipm.run("audit", "verify", "--json", check=1).stdout)["data"]["ok"] is False

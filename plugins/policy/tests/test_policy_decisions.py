@@ -11,13 +11,13 @@ from typing import Any
 
 import anyio
 import pytest
-from aipm_policy.api import POLICIES, Decision, Inquiry, Verdict
+from aipm_devkit.testing import CHAT, TASK, TestRuntime, running
+from aipm_policy.api import Decision, Inquiry, PolicyCheck, Verdict
 from aipm_policy.plugin import Policy
 from aipm_sessions.plugin import Sessions
 
 from aipm_core import Access, AnyTool, Arguments, Call, Json, Plugin, PluginContext, hookimpl, tool
 from aipm_core.errors import PluginError
-from aipm_core.testing import CHAT, TASK, TestRuntime, running
 
 
 class Say(Arguments):
@@ -27,8 +27,6 @@ class Say(Arguments):
 
 class Parrot(Plugin):
     """Tools that remember that they ran."""
-
-    offers = ("parrot", "parrot_quietly")
 
     def __init__(self, ctx: PluginContext) -> None:
         super().__init__(ctx)
@@ -113,12 +111,10 @@ async def test_the_most_restrictive_rule_wins_in_any_order(decisions: tuple[str,
 
 def policies(*checks: Any) -> type[Plugin]:
     class Extra(Plugin):
-        requires = (POLICIES,)
-
-        def __init__(self, ctx: PluginContext) -> None:
-            super().__init__(ctx)
+        @hookimpl
+        def aipm_policies(self) -> Iterable[PolicyCheck]:
             for number, check in enumerate(checks):
-                ctx.services.use(POLICIES).add(f"extra-{number}", check)
+                yield PolicyCheck(name=f"extra-{number}", check=check)
 
     return Extra
 
@@ -176,11 +172,9 @@ async def test_other_plugins_policies_count_too(checks: tuple[Any, ...], code: s
 
 async def test_two_policies_of_one_name_stop_the_start() -> None:
     class Twice(Plugin):
-        requires = (POLICIES,)
-
-        def __init__(self, ctx: PluginContext) -> None:
-            for _ in range(2):
-                ctx.services.use(POLICIES).add("same", allows)
+        @hookimpl
+        def aipm_policies(self) -> Iterable[PolicyCheck]:
+            return [PolicyCheck(name="same", check=allows)] * 2
 
     with pytest.raises(PluginError, match=r"plugin 'twice': .*policy 'same' is added twice"):
         async with running(Sessions, Policy, Twice):
@@ -199,6 +193,7 @@ async def test_a_broken_policy_denies(broken: Any, caplog: pytest.LogCaptureFixt
         assert "policy_error" in reply.error.message
         assert "secret detail" not in reply.error.message
         assert "extra-1" in caplog.text
+        assert "policy extra-1 of plugin extra " in caplog.text
 
 
 async def test_a_policy_that_ignores_its_end_holds_nobody_up() -> None:

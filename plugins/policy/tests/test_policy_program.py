@@ -13,12 +13,11 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
-from aipm_sessions.plugin import REGISTRY, Sessions
+from aipm_devkit.program import Install
+from aipm_devkit.testing import running
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-
-from aipm_core.testing import running
-from aipm_core.testkit import Install
 
 TOML = """
 [[plugins.policy.rules]]
@@ -64,10 +63,10 @@ async def office(root: Path) -> AsyncGenerator[Office]:
     aipm = Install.make(root, TOML)
     common: dict[str, Any] = {"project_id": "p", "role": "worker", "parent": None}
     async with running(Sessions, data_dir=root / ".aipm-data") as made:
-        registry = made.runtime.services.use(REGISTRY)
-        await registry.add_project("p", "p", None)
-        await registry.add_agent("ann", name="ann", kind="human", **common)
-        _, passkey = await registry.add_agent("bot", name="bot", kind="ai", **common)
+        administration = made.runtime.services.use(ADMINISTRATION)
+        await administration.add_project("p", "p", None)
+        await administration.add_agent("ann", name="ann", kind="human", **common)
+        _, passkey = await administration.add_agent("bot", name="bot", kind="ai", **common)
     with aipm.up() as server:
         async with Client(server.mcp) as client:
             here = Office(aipm, client)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aipm_core import CallError, Json, PluginContext, Reader, Row, Session, Tx, new_id
-from aipm_core.models import Purpose
+from aipm_core import CallError, Json, PluginContext, Purpose, Reader, Row, Session, Tx, new_id
 from aipm_sessions.config import SessionsConfig
-from aipm_sessions.desk import Desk
+from aipm_sessions.session_store import SqlSessionStore
 
-_DAY = 86_400.0
 _KEY = "project_id = ? and agent_id = ? and purpose = ?"
 
 
@@ -20,9 +18,9 @@ class Claims:
     belongs to the claim. It is an observer of sessions, so both change in one transaction.
     """
 
-    def __init__(self, ctx: PluginContext[SessionsConfig], desk: Desk) -> None:
+    def __init__(self, ctx: PluginContext[SessionsConfig], sessions: SqlSessionStore) -> None:
         self._ctx = ctx
-        self._desk = desk
+        self._sessions = sessions
 
     async def open_one(
         self, db: Reader, project_id: str, agent_id: str, purpose: Purpose
@@ -41,7 +39,6 @@ class Claims:
         seconds: float,
     ) -> str:
         """Claim one session that nobody else has claimed; return the claim's id."""
-        await self._forget_old(tx)
         await tx.run(f"delete from work_claims where {_KEY} and opened_at is null", *key)
         made = new_id("clm")
         await tx.run(
@@ -49,7 +46,20 @@ class Claims:
             "expires_at) values (?, ?, ?, ?, ?, ?, ?)",
             *(made, *key, supervisor, self._ctx.now(), self._ctx.clock() + seconds),
         )
+        await tx.run(
+            "insert into work_turns (project_id, agent_id, purpose, turn) "
+            "select ?, ?, ?, coalesce(max(turn), 0) + 1 from work_turns where 1 = 1 "
+            "on conflict (project_id, agent_id, purpose) do update set turn = excluded.turn",
+            *key,
+        )
         return made
+
+    async def turn(self, db: Reader, project_id: str, agent_id: str, purpose: Purpose) -> int:
+        """Return a number that grows with every claim of a session; 0 if it was never claimed."""
+        row = await db.one(
+            f"select turn from work_turns where {_KEY}", project_id, agent_id, purpose
+        )
+        return int(row["turn"]) if row else 0
 
     async def end(self, claim_id: str) -> int:
         """Note that a claim's process is gone; end what it opened, and say how many those were."""
@@ -65,13 +75,11 @@ class Claims:
             )
             await tx.run("delete from work_claims where id = ?", claim_id)
             tx.wake(f"sessions:{row['project_id']}")
-            return sum([await self._desk.close(tx, one["session_id"], "revoked") for one in opened])
+            return sum(
+                [await self._sessions.close(tx, one["session_id"], "revoked") for one in opened]
+            )
 
         return await self._ctx.store.write(end)
-
-    async def purpose_for(self, tx: Tx, agent_id: str, project_id: str) -> Purpose | None:
-        """Have no opinion."""
-        return None
 
     async def opened(self, tx: Tx, session: Session) -> Mapping[str, Json]:
         """Release the claim that led to this session, and remember what it opened."""
@@ -90,9 +98,3 @@ class Claims:
                 *(row["id"], session.id),
             )
         return {}
-
-    async def closed(self, tx: Tx, session: Session, reason: str) -> None:
-        """Keep the claim: its supervisor may still report that the process is gone."""
-
-    async def _forget_old(self, tx: Tx) -> None:
-        await tx.run("delete from work_claims where expires_at <= ?", self._ctx.clock() - _DAY)

@@ -89,4 +89,85 @@ MIGRATIONS = [
             );
         """,
     ),
+    Migration(
+        name="0004_passkey_seal",
+        sql={
+            "sqlite": """
+                create table passkey_seal (key text not null);
+                insert into passkey_seal (key) values (hex(randomblob(32)));
+            """,
+            "postgresql": """
+                create table passkey_seal (key text not null);
+                insert into passkey_seal (key) select
+                    cast(gen_random_uuid() as varchar) || cast(gen_random_uuid() as varchar);
+            """,
+        },
+    ),
+    Migration(
+        name="0005_followed",
+        sql="""
+            alter table sessions add column followed integer not null default 0;
+            create index sessions_followed on sessions (project_id, agent_id)
+                where ended_at is null and followed = 1;
+        """,
+    ),
+    Migration(
+        name="0006_work_turns",
+        sql="""
+            create table work_turns (
+                project_id text not null references projects (id),
+                agent_id text not null references agents (id),
+                purpose text not null check (purpose in ('task', 'chat')),
+                turn bigint not null,
+                primary key (project_id, agent_id, purpose)
+            );
+        """,
+    ),
+    Migration(
+        name="0007_people",
+        sql="""
+            alter table ui_tokens add column idle_seconds double precision;
+            create table login_codes (
+                code_hash text primary key,
+                agent_id text not null references agents (id),
+                expires_at double precision not null
+            );
+            create table person_calls (
+                person_id text not null,
+                key text not null,
+                digest text not null,
+                result text,
+                at double precision not null,
+                primary key (person_id, key)
+            );
+            create index person_calls_at on person_calls (at);
+        """,
+    ),
+    Migration(
+        name="0008_recent",
+        sql="""
+            create index sessions_opened on sessions (project_id, created_at);
+            create index sessions_over on sessions (project_id, ended_at)
+                where ended_at is not null;
+        """,
+    ),
+    Migration(
+        name="0009_pauses",
+        sql="""
+            create table project_pauses (
+                project_id text primary key references projects (id),
+                since text not null,
+                paused_by text not null
+            );
+        """,
+    ),
+    Migration(
+        name="0010_put_away",
+        sql="""
+            alter table projects add column archived_at text;
+            alter table projects add column removed_at text;
+            alter table agents add column removed_at text;
+            alter table ui_tokens add column last_used_at text;
+        """,
+    ),
 ]

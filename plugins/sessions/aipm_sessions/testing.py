@@ -7,18 +7,32 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from aipm_core import Json, Reply, Session, Tx
-from aipm_core.clock import Clock, system_clock
-from aipm_core.context import PluginClass
-from aipm_core.models import Failure, Kind, Purpose, Request
-from aipm_core.store.port import Dialect
-from aipm_core.testing import TestRuntime, running
-from aipm_sessions.api import DIRECTORY, SESSION_DESK, WORK_BOARD
+from aipm_devkit.testing import TestRuntime, running
+
+from aipm_core import (
+    Clock,
+    Dialect,
+    Failure,
+    Json,
+    Kind,
+    PluginClass,
+    Purpose,
+    Reply,
+    Request,
+    Session,
+    Tx,
+    system_clock,
+)
+from aipm_sessions.api import DIRECTORY, SESSIONS, WORK
 from aipm_sessions.plugin import Sessions
 
 # Written beside the calls: when somebody was last heard of, and what only follows the messages.
-_NOT_COMPARED = {"sessions": {"last_seen"}}
-_FOLLOWING = ("chat_outbox", "messages_search", "aipm_turns")
+_NOT_COMPARED = {
+    "sessions": {"last_seen"},
+    "ui_sessions": {"last_used"},
+    "agent_threads": {"beat"},
+}
+_FOLLOWING = ("chat_outbox", "messages_search", "aipm_turns", "clock_course", "view_")
 _TABLES: dict[Dialect, str] = {
     "sqlite": "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
     "postgresql": "select tablename as name from pg_tables where schemaname = 'public'",
@@ -60,11 +74,11 @@ class Team:
 
     async def session(self, agent_id: str, purpose: Purpose = "chat", project: str = "p") -> Caller:
         """Open a session."""
-        directory, desk = self.services.use(DIRECTORY), self.services.use(SESSION_DESK)
+        directory, sessions = self.services.use(DIRECTORY), self.services.use(SESSIONS)
         agent = await directory.agent(self.store, agent_id)
         if agent is None:
             raise AssertionError(f"there is no agent {agent_id}")
-        opened = await self.store.write(lambda tx: desk.open(tx, agent, project, purpose))
+        opened = await self.store.write(lambda tx: sessions.open(tx, agent, project, purpose))
         return Caller(self, *opened)
 
     async def dump(self) -> dict[str, list[tuple[object, ...]]]:
@@ -125,15 +139,15 @@ class Caller:
 
     async def next_action(self) -> Mapping[str, Json] | None:
         """Return what the session should do now, if anything, as ``get_next_action`` finds it."""
-        board = self.team.services.use(WORK_BOARD)
-        for source in board.sources(self.session.purpose):
+        work = self.team.services.use(WORK)
+        for source in work.sources(self.session.purpose):
             if (found := await source.look(self.session)) is not None:
                 return found
         return None
 
     async def awaited_action(self, seconds: float = 10) -> Mapping[str, Json]:
         """Wait for something to do, as ``get_next_action`` waits."""
-        sources = self.team.services.use(WORK_BOARD).sources(self.session.purpose)
+        sources = self.team.services.use(WORK).sources(self.session.purpose)
         topics = [topic for source in sources for topic in source.topics(self.session)]
         found = await self.team.store.wait_until(topics, self.next_action, seconds)
         if found is None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-
-from aipm_core.commands import AsJson, Config, say, show, table, with_service
+from aipm_cli.api import AsJson, Config, say, show, table, with_service, words
 
 if TYPE_CHECKING:
     from aipm_core import ServiceKey
-    from aipm_sessions.roster import Claim, Roster, Vacancy
+    from aipm_sessions.missing_sessions import Claim, MissingSession, SqlMissingSessions
+
+_HEADS = ("project", "agent", "session", "because", "claimed")
 
 
 def work(
@@ -39,15 +40,17 @@ def work(
         raise typer.BadParameter("--claim needs --supervisor NAME")
     found = with_service(
         config,
-        _roster,
-        lambda roster, _: roster.wait(project, _claim(claim, supervisor, lease, limit), wait),
+        _missing_sessions,
+        lambda missing_sessions, _: missing_sessions.wait(
+            project, _claim(claim, supervisor, lease, limit), wait
+        ),
     )
-    rows = [_row(one) for one in found]
+    rows, text = [_row(one) for one in found], words("aipm_sessions", config)
     show(
         rows,
         as_json=as_json,
         human=lambda: table(
-            ("project", "agent", "session", "because of", "claimed by"),
+            [text(f"cli.heads.{name}") for name in _HEADS],
             (
                 (
                     r["project_id"],
@@ -58,33 +61,35 @@ def work(
                 )
                 for r in rows
             ),
-            empty="every session that is needed is running",
+            empty=text("cli.no_work"),
         ),
     )
 
 
 def _end(claim_id: str, config: Any, *, as_json: bool) -> None:  # noqa: ANN401
-    closed = with_service(config, _roster, lambda roster, _: roster.claims.end(claim_id))
+    closed = with_service(
+        config, _missing_sessions, lambda missing_sessions, _: missing_sessions.claims.end(claim_id)
+    )
     text = "ended its session" if closed else "it has no session that runs"
     data = {"claim_id": claim_id, "sessions_ended": closed}
     show(data, as_json=as_json, human=lambda: say(f"released {claim_id}; {text}"))
 
 
 def _claim(wanted: bool, supervisor: str | None, lease: float, limit: int | None) -> Claim | None:
-    from aipm_sessions.roster import Claim
+    from aipm_sessions.missing_sessions import Claim
 
     if not wanted or supervisor is None:
         return None
     return Claim(supervisor=supervisor, seconds=lease, limit=limit)
 
 
-def _roster() -> ServiceKey[Roster]:
-    from aipm_sessions.plugin import ROSTER
+def _missing_sessions() -> ServiceKey[SqlMissingSessions]:
+    from aipm_sessions.plugin import WORK_CLAIMS
 
-    return ROSTER
+    return WORK_CLAIMS
 
 
-def _row(one: Vacancy) -> dict[str, Any]:
+def _row(one: MissingSession) -> dict[str, Any]:
     row: dict[str, Any] = {
         "agent_id": one.agent_id,
         "project_id": one.project_id,

@@ -23,8 +23,6 @@ from aipm_core import (
 class Leaky(Plugin):
     """A tool that refuses, and forgets to take back what it did."""
 
-    offers = ("leak", "refuse")
-
     @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:
         yield tool(self.leak, access=Access.SESSION)

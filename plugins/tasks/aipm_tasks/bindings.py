@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from aipm_sessions.api import SESSION_DESK, SessionInfo
+from aipm_sessions.api import SESSIONS, SessionInfo
 
 from aipm_core import PluginContext, Reader, Row, Session, Tx
 from aipm_tasks.api import Task
 from aipm_tasks.config import TasksConfig
-from aipm_tasks.ledger import agent_topic, project_topic, task_of
+from aipm_tasks.task_store import agent_topic, project_topic, task_of, task_topic
 from aipm_tasks.transitions import FINISHED_SQL
 
 # A subtask of a task the same agent is at work on belongs to that task's session.
@@ -19,12 +19,21 @@ _RUNNING = (
     "select t.*, b.session_id from tasks t left join task_sessions b on b.task_id = t.id "
     f"and b.freed_at is null where t.status = 'in_progress' and {_ALONE} "
 )
-_READY = (
-    "select t.* from tasks t where t.project_id = ? and t.assignee_id = ? and t.status = 'todo' "
-    f"and t.approval_status = 'approved' and {_ALONE} and not exists (select 1 from "
-    "task_dependencies d join tasks o on o.id = d.depends_on where d.task_id = t.id "
-    f"and o.status not in {FINISHED_SQL}) order by t.rank, t.seq limit 20"
+_STARTABLE = (
+    f"t.status = 'todo' and t.approval_status = 'approved' and {_ALONE} and not exists (select 1 "
+    "from task_dependencies d join tasks o on o.id = d.depends_on where d.task_id = t.id "
+    f"and o.status not in {FINISHED_SQL}) order by t.rank, t.seq"
 )
+_READY = (
+    "select t.* from tasks t where t.project_id = ? and t.assignee_id = ? "
+    f"and {_STARTABLE} limit 20"
+)
+_ALL_READY = f"select t.* from tasks t where t.assignee_id is not null and {_STARTABLE} limit 1000"
+
+
+def binding_topic(project_id: str) -> str:
+    """Name what is woken when a session takes or loses a task."""
+    return f"task_bindings:{project_id}"
 
 
 class Bindings:
@@ -32,7 +41,7 @@ class Bindings:
 
     def __init__(self, ctx: PluginContext[TasksConfig]) -> None:
         self._ctx = ctx
-        self._sessions = ctx.services.use(SESSION_DESK)
+        self._sessions = ctx.services.use(SESSIONS)
 
     async def task_of(self, db: Reader, session_id: str) -> Task | None:
         """Return the task a session works on."""
@@ -69,6 +78,10 @@ class Bindings:
         """List tasks an agent could start next, most urgent first."""
         return [task_of(row) for row in await db.all(_READY, project_id, agent_id)]
 
+    async def all_ready(self, db: Reader) -> list[Task]:
+        """List every task that its agent could start next, most urgent first."""
+        return [task_of(row) for row in await db.all(_ALL_READY)]
+
     async def take(self, tx: Tx, session: Session) -> Task | None:
         """Bind a task session to a running task that waits for one, if there is any."""
         if await self._sessions.find(tx, session.id) is None:
@@ -84,6 +97,7 @@ class Bindings:
     async def bind(self, tx: Tx, session: Session, task_id: str) -> None:
         """Let a session work on a task that has no live session."""
         now = self._ctx.now()
+        await self._wake_held(tx, session.id)
         await tx.run(
             "update task_sessions set freed_at = ? where task_id = ? and freed_at is null",
             *(now, task_id),
@@ -94,12 +108,23 @@ class Bindings:
             "task_id = excluded.task_id, bound_at = excluded.bound_at, freed_at = null",
             *(session.id, task_id, session.agent_id, session.project_id, now),
         )
-        tx.wake(project_topic(session.project_id))
+        tx.wake(project_topic(session.project_id), task_topic(session.project_id, task_id))
+        tx.wake(binding_topic(session.project_id))
+
+    async def _wake_held(self, tx: Tx, session_id: str) -> None:
+        """Wake who looks at the task a session leaves for another one."""
+        row = await tx.one(
+            "select project_id, task_id from task_sessions "
+            "where session_id = ? and freed_at is null",
+            session_id,
+        )
+        if row is not None:
+            tx.wake(task_topic(row["project_id"], row["task_id"]))
 
     async def free(self, tx: Tx, session_id: str) -> None:
         """Let go of a session's task, and wake whoever could take it up."""
         row = await tx.one(
-            "select agent_id, project_id from task_sessions "
+            "select agent_id, project_id, task_id from task_sessions "
             "where session_id = ? and freed_at is null",
             session_id,
         )
@@ -110,6 +135,14 @@ class Bindings:
             *(self._ctx.now(), session_id),
         )
         tx.wake(agent_topic(row["project_id"], row["agent_id"]), project_topic(row["project_id"]))
+        tx.wake(task_topic(row["project_id"], row["task_id"]), binding_topic(row["project_id"]))
+
+    async def free_task(self, tx: Tx, task_id: str) -> None:
+        """Take a task from whichever session works on it."""
+        for row in await tx.all(
+            "select session_id from task_sessions where task_id = ? and freed_at is null", task_id
+        ):
+            await self.free(tx, row["session_id"])
 
     async def free_silent(self, tx: Tx) -> int:
         """Free the tasks of all sessions whose lease has run out."""
@@ -125,7 +158,7 @@ class Bindings:
         return [name for name, info in infos.items() if info is None or self.is_stale(info)]
 
     def is_stale(self, info: SessionInfo) -> bool:
-        """Say whether a session has not called within its lease."""
+        """Return whether a session has not called within its lease."""
         return self._ctx.clock() >= info.last_seen + self._ctx.config.lease_seconds
 
     async def _unattended(self, db: Reader, row: Row) -> bool:

@@ -1,42 +1,17 @@
-"""``aipm task``."""
+"""``aipm task``: what people look up and make; changes are in ``change_commands``."""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from aipm_cli.api import AsJson, Config, People, call_tool, show, with_people, words
 
-from aipm_core.commands import AsJson, Config, pairs, say, show, table, with_service
+from aipm_tasks.change_commands import add_to
+from aipm_tasks.command_options import Priority, Status, TaskId, task_id, tell
 
-if TYPE_CHECKING:
-    from aipm_core import ServiceKey
-    from aipm_tasks.desk import Desk
-
+_PACKAGE = "aipm_tasks"
 task = typer.Typer(help="Tasks agents work on.", rich_markup_mode=None, no_args_is_help=True)
-
-
-class Status(StrEnum):
-    """Where a task stands."""
-
-    backlog = "backlog"
-    todo = "todo"
-    in_progress = "in_progress"
-    blocked = "blocked"
-    done = "done"
-    cancelled = "cancelled"
-
-
-class Priority(StrEnum):
-    """How urgent a task is."""
-
-    low = "low"
-    medium = "medium"
-    high = "high"
-    urgent = "urgent"
-
-
-TaskId = Annotated[str, typer.Argument(metavar="ID", help="The task's id.")]
 
 
 @task.command("add")
@@ -54,31 +29,28 @@ def add(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add a task."""
+    """Add a task; agents are offered those in todo, and what is in backlog waits for that."""
     if not title.strip():
         raise typer.BadParameter("a task needs a title", param_hint="--title")
 
-    async def work(desk: Desk, _: object) -> Any:  # noqa: ANN401
-        from aipm_tasks.creation import NewTask
-        from aipm_tasks.desk import OPERATOR
-
-        return await desk.add(
-            NewTask(
-                project_id=project,
-                title=title,
-                actor_id=OPERATOR,
-                description=description,
-                priority=priority.value,
-                status=status.value,
-                assignee_id=assignee,
-                parent_task_id=parent,
-                dependencies=tuple(depends_on or ()),
-            )
+    async def work(people: People) -> Any:  # noqa: ANN401
+        named = [await task_id(people, each) for each in depends_on or ()]
+        made = await people.call(
+            "create_task",
+            project_id=project,
+            title=title,
+            description=description,
+            priority=priority.value,
+            status=status.value,
+            assignee_id=assignee,
+            parent_task_id=await task_id(people, parent) if parent else None,
+            dependencies=named,
         )
+        return made["task"]
 
-    made = with_service(config, _desk, work)
-    human = f"added task {made.id} ({made.status})"
-    show(_shown(made), as_json=as_json, human=lambda: say(human))
+    made = with_people(config, work)
+    key = "task_waits" if made["status"] == "backlog" and made["assignee_id"] else "task_added"
+    tell(config, key, made, as_json=as_json)
 
 
 @task.command("list")
@@ -86,80 +58,44 @@ def list_tasks(
     project: Annotated[str | None, typer.Option(help="Only of one project.")] = None,
     status: Annotated[Status | None, typer.Option(help="Only with this status.")] = None,
     assignee: Annotated[str | None, typer.Option(help="Only of one agent.")] = None,
+    archived: Annotated[bool, typer.Option("--all", help="Archived ones too.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many.")] = 1000,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """List tasks in the order they were added."""
-    found, more = with_service(
+    from aipm_tasks.task_screen import print_list
+
+    found = call_tool(
         config,
-        _desk,
-        lambda desk, _: desk.page(project, status.value if status else None, assignee, limit=limit),
+        "list_tasks",
+        project_id=project,
+        status=status.value if status else None,
+        assignee_id=assignee,
+        archived=archived,
+        limit=limit,
     )
-    rows = [_shown(item) for item in found]
-    show(rows, as_json=as_json, human=lambda: _print_list(rows, more=more))
+    rows, text = found["tasks"], words(_PACKAGE, config)
+    more, one = found["has_more"], project is not None
+    show(rows, as_json=as_json, human=lambda: print_list(rows, text, more=more, one_project=one))
 
 
 @task.command("show")
 def show_task(id: TaskId, config: Config = None, as_json: AsJson = False) -> None:  # noqa: A002
     """Show a task and what happened to it."""
-    found, past = with_service(config, _desk, lambda desk, _: desk.get(id))
-    data = _shown(found)
+    from aipm_tasks.task_screen import print_task
 
-    def human() -> None:
-        pairs(data)
-        say()
-        _print_history(past)
-
-    show(data, as_json=as_json, human=human)
+    found, text = call_tool(config, "get_task", task_id=id), words(_PACKAGE, config)
+    show(found["task"], as_json=as_json, human=lambda: print_task(found, text))
 
 
 @task.command("history")
 def history(id: TaskId, config: Config = None, as_json: AsJson = False) -> None:  # noqa: A002
     """List what happened to a task, and who did it."""
-    _, past = with_service(config, _desk, lambda desk, _: desk.get(id))
-    show(past, as_json=as_json, human=lambda: _print_history(past))
+    from aipm_tasks.task_screen import print_history
+
+    past, text = call_tool(config, "get_task", task_id=id)["history"], words(_PACKAGE, config)
+    show(past, as_json=as_json, human=lambda: print_history(past, text))
 
 
-@task.command("status")
-def move(
-    id: TaskId,  # noqa: A002
-    status: Annotated[Status, typer.Argument(metavar="STATUS", help="Where to move it.")],
-    reason: Annotated[str | None, typer.Option(help="Why; its agent is told.")] = None,
-    config: Config = None,
-    as_json: AsJson = False,
-) -> None:
-    """Move a task; blocking or cancelling a running one stops its agent."""
-    moved = with_service(config, _desk, lambda desk, _: desk.move(id, status.value, reason))
-    show(_shown(moved), as_json=as_json, human=lambda: say(f"{id} is now {moved.status}"))
-
-
-def _desk() -> ServiceKey[Desk]:
-    from aipm_tasks.desk import DESK
-
-    return DESK
-
-
-def _shown(item: Any) -> dict[str, Any]:  # noqa: ANN401
-    from aipm_tasks.ledger import shown
-
-    return shown(item)
-
-
-def _print_list(rows: list[dict[str, Any]], *, more: bool) -> None:
-    columns = ("id", "status", "priority", "assignee_id", "project_id", "title")
-    table(
-        ("task", "status", "priority", "assignee", "project", "title"),
-        ([row[name] for name in columns] for row in rows),
-        empty="no task yet; `aipm task add --project P --title T` adds one",
-    )
-    if more:
-        say(f"… and more: `--limit` shows more than {len(rows)}")
-
-
-def _print_history(past: list[dict[str, Any]]) -> None:
-    table(
-        ("at", "who", "what", "from", "to", "reason"),
-        (list(entry.values()) for entry in past),
-        empty="nothing has happened yet",
-    )
+add_to(task)

@@ -16,3 +16,5 @@ class TasksConfig(PluginConfig):
     """How many subtasks one task may have."""
     lease_seconds: float = Field(default=600, gt=0)
     """A session silent for so long loses its task to the agent's next one."""
+    keep_days: float = Field(default=30, gt=0)
+    """How long an idempotency key counts, and a session's report finds the task it had."""

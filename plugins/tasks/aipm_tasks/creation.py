@@ -2,55 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from aipm_sessions.api import DIRECTORY
 
 from aipm_core import PluginContext, Reader, Tx, new_id
-from aipm_tasks.api import Approval, Priority, Status, Task
+from aipm_tasks.api import NewTask, Task
+from aipm_tasks.approvers import Approvers
 from aipm_tasks.config import TasksConfig
-from aipm_tasks.ledger import Ledger
 from aipm_tasks.rules import Rules
+from aipm_tasks.task_store import TaskStore
 from aipm_tasks.transitions import RANKS, is_finished
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewTask:
-    """What a task is made of."""
-
-    project_id: str
-    title: str
-    actor_id: str
-    description: str = ""
-    priority: Priority = "medium"
-    status: Status = "backlog"
-    assignee_id: str | None = None
-    requester_id: str | None = None
-    parent_task_id: str | None = None
-    dependencies: tuple[str, ...] = ()
-    approval: Approval = "approved"
 
 
 class Creation:
     """The only writer of new tasks."""
 
-    def __init__(self, ctx: PluginContext[TasksConfig], ledger: Ledger, rules: Rules) -> None:
+    def __init__(
+        self, ctx: PluginContext[TasksConfig], task_store: TaskStore, rules: Rules
+    ) -> None:
         self._ctx = ctx
-        self._ledger = ledger
+        self._task_store = task_store
         self._rules = rules
+        self._approvers = Approvers(ctx)
         self._directory = ctx.services.use(DIRECTORY)
 
     async def create(self, tx: Tx, new: NewTask) -> Task:
         """Make a task, or refuse it before anything is written."""
         await self._check_people(tx, new)
         parent = await self._parent(tx, new)
-        above = [parent, *await self._ledger.ancestors(tx, parent)] if parent else []
+        above = [parent, *await self._task_store.ancestors(tx, parent)] if parent else []
         await self._check_limits(tx, parent, len(above) + 1)
         wanted = dict.fromkeys(new.dependencies)
         for dependency in wanted:
-            await self._ledger.in_project(tx, dependency, new.project_id)
+            await self._task_store.in_project(tx, dependency, new.project_id)
         if above:
-            await self._check_circle(tx, list(wanted), {task.id for task in above})
+            await self.check_circle(tx, list(wanted), {task.id for task in above})
         task = await self._insert(tx, new, len(above) + 1)
         for dependency in wanted:
             await tx.run(
@@ -59,9 +44,12 @@ class Creation:
             )
         if new.status == "in_progress":
             await self._rules.check_start(tx, task)
-        return await self._ledger.changed(
+        made = await self._task_store.changed(
             tx, task, actor_id=new.actor_id, what="created", to=task.status
         )
+        if made.approval_status == "pending_approval":
+            await self._approvers.tell(tx, made)
+        return made
 
     async def _check_people(self, db: Reader, new: NewTask) -> None:
         agent = new.assignee_id
@@ -75,7 +63,7 @@ class Creation:
     async def _parent(self, db: Reader, new: NewTask) -> Task | None:
         if new.parent_task_id is None:
             return None
-        parent = await self._ledger.in_project(db, new.parent_task_id, new.project_id)
+        parent = await self._task_store.in_project(db, new.parent_task_id, new.project_id)
         if is_finished(parent.status):
             raise self._ctx.refuse(
                 "parent_finished", 409, parent_id=parent.id, status=parent.status
@@ -94,8 +82,8 @@ class Creation:
                 "too_many_subtasks", 409, parent_id=parent.id, limit=config.max_children
             )
 
-    async def _check_circle(self, db: Reader, wanted: list[str], above: set[str]) -> None:
-        """Refuse a dependency that itself waits for an ancestor: both would wait for ever.
+    async def check_circle(self, db: Reader, wanted: list[str], above: set[str]) -> None:
+        """Refuse a dependency that itself waits for one of these: both would wait for ever.
 
         A task waits for its dependencies and for its subtasks.
         """
@@ -121,10 +109,12 @@ class Creation:
         await tx.run(
             "insert into tasks (id, project_id, title, description, status, priority, rank, "
             "assignee_id, requester_id, parent_task_id, depth, approval_status, started_at, "
-            "created_at, updated_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "blocked_by, created_at, updated_at) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(task_id, new.project_id, new.title, new.description, new.status),
             *(new.priority, RANKS[new.priority], new.assignee_id, new.requester_id),
             *(new.parent_task_id, depth, new.approval),
-            *(now if new.status == "in_progress" else None, now, now),
+            now if new.status == "in_progress" else None,
+            *(new.actor_id if new.status == "blocked" else None, now, now),
         )
-        return await self._ledger.in_project(tx, task_id, new.project_id)
+        return await self._task_store.in_project(tx, task_id, new.project_id)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from aipm_notifications.api import INBOX
 
-from aipm_core import PluginContext, Tx
+from aipm_core import PluginContext, Tx, quoted
 from aipm_tasks.api import Task
 from aipm_tasks.config import TasksConfig
 
-_ACTIONS = {"blocked": "blocked", "cancelled": "cancel"}
+MAX_REASON_CHARACTERS = 200  # where it is quoted; the field beside it holds all of it
+_ACTIONS = {"blocked": "blocked", "cancelled": "cancel", "reassigned": "cancel"}
 
 
 class Interrupts:
@@ -37,7 +38,7 @@ class Interrupts:
         if self._inbox is None or task.assignee_id is None:
             return
         running = task.status == "in_progress"
-        values = {"title": task.title, "task_id": task.id, "reason": reason or ""}
+        said = {"title": quoted(task.title), "reason": quoted(reason or "", MAX_REASON_CHARACTERS)}
         kind = "with_reason" if reason else "plain"
         await self._inbox.put(
             tx,
@@ -45,20 +46,24 @@ class Interrupts:
             project_id=task.project_id,
             type="interrupt" if running else "message",
             action=_ACTIONS[status],
-            message=self._ctx.texts(f"stopped.{status}.{kind}", **values),
-            instruction=self._ctx.texts(await self._wording(tx, task, running=running), **values),
+            message=self._ctx.texts(f"stopped.{status}.{kind}", **said),
+            instruction=await self._instruction(tx, task, status, running=running),
             audience="task",
             task_id=task.id,
+            reason=reason,
         )
 
-    async def _wording(self, tx: Tx, task: Task, *, running: bool) -> str:
+    async def _instruction(self, tx: Tx, task: Task, status: str, *, running: bool) -> str:
+        if status == "reassigned":
+            return self._ctx.texts("stopped.instructions.reassigned", task_id=task.id)
         if not running:
-            return "stopped.instructions.not_started"
+            return self._ctx.texts("stopped.instructions.not_started", task_id=task.id)
         row = await tx.one(
             "select 1 from tasks where id = ? and assignee_id = ? and status = 'in_progress'",
             *(task.parent_task_id, task.assignee_id),
         )
-        return "stopped.instructions.subtask" if row else "stopped.instructions.task"
+        kind = "subtask" if row else "task"
+        return self._ctx.texts(f"stopped.instructions.{kind}", task_id=task.id)
 
 
 def _same_work(parent: Task | None, task: Task) -> bool:

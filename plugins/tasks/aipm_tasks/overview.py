@@ -2,37 +2,56 @@
 
 from __future__ import annotations
 
-from aipm_notifications.api import INBOX, inbox_topic
-from aipm_sessions.api import DIRECTORY, SESSION_DESK, Agent, Project, SessionInfo
+from collections.abc import Sequence
 
-from aipm_core import Json, PluginContext, ServiceKey, iso
-from aipm_core.models import Session
+from aipm_notifications.api import INBOX, inbox_topic
+from aipm_sessions.api import DIRECTORY, SESSIONS, Agent, Project, SessionInfo
+
+from aipm_core import Json, PluginContext, ServiceKey, Session, iso
 from aipm_tasks.api import Task
 from aipm_tasks.bindings import Bindings
 from aipm_tasks.config import TasksConfig
-from aipm_tasks.desk import Desk
-from aipm_tasks.ledger import project_topic, shown
+from aipm_tasks.service import SqlTaskService
+from aipm_tasks.task_store import project_topic, shown
+from aipm_tasks.transitions import NEXT
+
+_COUNTS = (
+    "select status, count(*) as n from tasks where project_id = ? and archived_at is null "
+    "group by status"
+)
 
 
 class Overview:
     """Puts agents, sessions, tasks and inboxes together."""
 
-    def __init__(self, ctx: PluginContext[TasksConfig], desk: Desk, bindings: Bindings) -> None:
+    def __init__(
+        self, ctx: PluginContext[TasksConfig], service: SqlTaskService, bindings: Bindings
+    ) -> None:
         self._ctx = ctx
-        self._desk = desk
+        self._service = service
         self._bindings = bindings
         self._directory = ctx.services.use(DIRECTORY)
-        self._sessions = ctx.services.use(SESSION_DESK)
+        self._sessions = ctx.services.use(SESSIONS)
         self._inbox = ctx.services.find(INBOX)
 
-    async def look(self, project_id: str | None) -> list[dict[str, Json]]:
-        """List the members of one project or of all, each with what it does there."""
-        projects = await self._directory.projects(self._ctx.store)
-        if project_id is not None:
-            projects = [one for one in projects if one.id == project_id]
-            if not projects:
-                raise self._ctx.refuse("project_not_found", 404, project_id=project_id)
-        return [line for project in projects for line in await self._members(project)]
+    async def look(self, projects: Sequence[str]) -> list[dict[str, Json]]:
+        """List the members of these projects, each with what it does there."""
+        found = await self._directory.projects(self._ctx.store)
+        shown = [one for one in found if one.id in projects and not one.archived]
+        return [line for project in shown for line in await self._members(project)]
+
+    async def counts(self, projects: Sequence[str]) -> list[dict[str, Json]]:
+        """List these projects, each with how many tasks stand where."""
+        lines: list[dict[str, Json]] = []
+        for project in await self._directory.projects(self._ctx.store):
+            if project.id not in projects or project.archived:
+                continue
+            rows = await self._ctx.store.all(_COUNTS, project.id)
+            found = {row["status"]: row["n"] for row in rows}
+            tasks = {status: found.get(status, 0) for status in NEXT}
+            line = {"id": project.id, "name": project.name, "paused": project.paused}
+            lines.append({**line, "tasks": tasks})
+        return lines
 
     async def change(self, project_id: str | None, seconds: float) -> None:
         """Wait until something that is shown may have changed."""
@@ -69,7 +88,7 @@ class Overview:
         self, project: Project, agent: Agent, live: list[SessionInfo]
     ) -> dict[str, Json]:
         db = self._ctx.store
-        unfinished = await self._desk.open_of(db, agent.id, project.id)
+        unfinished = await self._service.open_of(db, agent.id, project.id)
         running = [shown(task) for task in unfinished if task.status == "in_progress"]
         inbox = self._inbox
         asked = Session(id="", agent_id=agent.id, project_id=project.id, purpose="task")
@@ -97,6 +116,7 @@ class Overview:
             "stale": self._bindings.is_stale(info),
             "task_id": task.id if task else None,
             "task_title": task.title if task else None,
+            "task_status": task.status if task else None,
         }
 
 

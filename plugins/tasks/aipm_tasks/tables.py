@@ -80,6 +80,37 @@ _SESSIONS = """
         where freed_at is null;
 """
 
+# Who put a task under its block, and through which task above it.
+_BLOCKS = """
+    alter table tasks add column blocked_by text;
+    alter table tasks add column blocked_through text;
+    update tasks set blocked_by = (
+        select h.actor_id from task_history h where h.task_id = tasks.id
+        and h.to_status = 'blocked' order by h.seq desc limit 1
+    ) where status = 'blocked';
+"""
+
+# What the arguments under a key were; keys from before it have none.
+_DIGESTS = "alter table task_keys add column digest text;"
+
+# How often what a request asks for was changed: an answer is for one wording.
+_WORDINGS = "alter table tasks add column wording integer not null default 1;"
+
+# What was done in a project lately, and what was finished last, without looking at everything.
+_RECENT = """
+    alter table task_history add column project_id text;
+    update task_history set project_id =
+        (select t.project_id from tasks t where t.id = task_history.task_id);
+    create index task_history_recent on task_history (project_id, seq);
+    create index tasks_finished on tasks (project_id, updated_at, seq)
+        where status in ('done', 'cancelled');
+    create index tasks_blocked on tasks (project_id) where status = 'blocked';
+    create index task_sessions_project on task_sessions (project_id) where freed_at is null;
+"""
+
+# Finished tasks that people put away; lists leave them out.
+_ARCHIVED = "alter table tasks add column archived_at text;"
+
 _COUNTERS = {
     "sqlite": "integer primary key autoincrement",
     "postgresql": "bigint generated always as identity primary key",
@@ -91,5 +122,10 @@ MIGRATIONS = [
         ("0001_tasks", _TASKS),
         ("0002_history", _HISTORY),
         ("0003_sessions", _SESSIONS),
+        ("0004_blocks", _BLOCKS),
+        ("0005_key_digests", _DIGESTS),
+        ("0006_wordings", _WORDINGS),
+        ("0007_recent", _RECENT),
+        ("0008_archived", _ARCHIVED),
     )
 ]

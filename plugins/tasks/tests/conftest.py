@@ -9,18 +9,16 @@ from typing import Any
 
 import anyio
 import pytest
+from aipm_devkit.testing import TestRuntime, running
 from aipm_notifications.api import INBOX
 from aipm_notifications.plugin import Notifications
-from aipm_sessions.api import DIRECTORY, SESSION_DESK
-from aipm_sessions.plugin import REGISTRY, Sessions
-from aipm_tasks.api import TASK_DESK
-from aipm_tasks.creation import NewTask
-from aipm_tasks.desk import DESK, OPERATOR
+from aipm_sessions.api import DIRECTORY, OPERATOR, SESSIONS
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
+from aipm_tasks.api import TASKS, NewTask
 from aipm_tasks.plugin import Tasks
 
 from aipm_core import Reply
 from aipm_core.models import Session
-from aipm_core.testing import TestRuntime, running
 
 
 class Watch:
@@ -42,12 +40,12 @@ class Team:
         self.watch = watch
         self.services = aipm.runtime.services
         self.store = aipm.runtime.store
-        self.desk = self.services.use(DESK)
+        self.tasks = self.services.use(TASKS)
 
     async def found(self) -> None:
-        registry = self.services.use(REGISTRY)
+        administration = self.services.use(ADMINISTRATION)
         for project in ("p", "q"):
-            await registry.add_project(project, project, None)
+            await administration.add_project(project, project, None)
         people: list[tuple[str, Any, Any, str | None]] = [
             ("boss", "human", "manager", None),
             ("lead", "ai", "manager", "boss"),
@@ -76,33 +74,33 @@ class Team:
         """Open a session as ``authenticate`` does, without its passkey."""
         who = await self.services.use(DIRECTORY).agent(self.store, agent)
         assert who is not None
-        sessions = self.services.use(SESSION_DESK)
+        sessions = self.services.use(SESSIONS)
         found, _ = await self.store.write(lambda tx: sessions.open(tx, who, project, purpose))
         return found
 
     async def close(self, session: Session, reason: str = "logout") -> None:
-        sessions = self.services.use(SESSION_DESK)
+        sessions = self.services.use(SESSIONS)
         await self.store.write(lambda tx: sessions.close(tx, session.id, reason))
 
     async def is_live(self, session: Session) -> bool:
-        return await self.services.use(SESSION_DESK).find(self.store, session.id) is not None
+        return await self.services.use(SESSIONS).find(self.store, session.id) is not None
 
     async def add(self, title: str = "t", status: Any = "backlog", **more: Any) -> str:
         """Add a task as the command line does."""
         more = {"assignee_id": "worker", "project_id": "p", **more}
         new = NewTask(title=title, actor_id=OPERATOR, status=status, **more)
-        return (await self.desk.add(new)).id
+        return (await self.tasks.add(new)).id
 
     async def move(self, task_id: str, status: Any, reason: str | None = None) -> None:
-        await self.desk.move(task_id, status, reason)
+        await self.tasks.move(task_id, status, reason)
 
     async def status(self, task_id: str) -> str:
-        found = await self.services.use(TASK_DESK).find(self.store, task_id)
+        found = await self.services.use(TASKS).find(self.store, task_id)
         assert found is not None
         return found.status
 
     async def bound(self, session: Session) -> str | None:
-        task = await self.services.use(TASK_DESK).of_session(self.store, session.id)
+        task = await self.services.use(TASKS).of_session(self.store, session.id)
         return task.id if task else None
 
     async def call(self, tool: str, session: Session, /, **arguments: Any) -> Reply:

@@ -10,10 +10,9 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
+from aipm_cli import main
+from aipm_devkit.program import Install
 from mcp import Client
-
-from aipm_core.cli import main
-from aipm_core.testkit import Install
 
 REPLACED = (
     "通知があります。\n\n1. get_notifications() を呼び出して詳細を確認してください\n"
@@ -21,7 +20,7 @@ REPLACED = (
 )
 
 
-class Desk:
+class TaskInstall:
     """A project with a worker, a running server, and the commands a person types."""
 
     def __init__(self, install: Install) -> None:
@@ -78,23 +77,23 @@ async def agent(url: str, login: dict[str, str], **more: str) -> AsyncGenerator[
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(Install.make(tmp_path))
+def team(tmp_path: Path) -> TaskInstall:
+    return TaskInstall(Install.make(tmp_path))
 
 
 @pytest.fixture
-def task(desk: Desk) -> str:
-    return str(desk.here(*adding("作業", "in_progress"))["id"])
+def task(team: TaskInstall) -> str:
+    return str(team.here(*adding("作業", "in_progress"))["id"])
 
 
-async def test_a_person_stops_a_running_agent(desk: Desk, task: str) -> None:
-    with desk.install.up() as server:
-        async with agent(server.mcp, desk.login) as worker:
+async def test_a_person_stops_a_running_agent(team: TaskInstall, task: str) -> None:
+    with team.install.up() as server:
+        async with agent(server.mcp, team.login) as worker:
             assert (worker.opened["purpose"], worker.opened["task_id"]) == ("task", task)
             first = await worker.call("get_next_action")
             assert first["result"]["action"] == "work"
             assert first["notification"] == "通知はありません"
-            await desk.person("task", "status", task, "blocked", "--reason", "方針変更")
+            await team.person("task", "status", task, "blocked", "--reason", "方針変更")
             for _ in range(2):
                 assert await worker.call("create_task", title="must not exist") == REPLACED
             (item,) = (await worker.call("get_notifications"))["result"]["notifications"]
@@ -106,27 +105,27 @@ async def test_a_person_stops_a_running_agent(desk: Desk, task: str) -> None:
             assert done["notification"] == "通知はありません"
             over = await worker.call("get_my_task")
             assert over["error"]["code"] == "session_invalid"
-        async with agent(server.mcp, desk.login) as again:
+        async with agent(server.mcp, team.login) as again:
             assert again.opened["purpose"] == "chat"
             assert "task_id" not in again.opened
-        async with agent(server.mcp, desk.login, purpose="task") as again:
+        async with agent(server.mcp, team.login, purpose="task") as again:
             offered = await again.call("get_next_action", timeout_seconds=0)
             assert offered["result"]["action"] == "wait_for_task"
-    (row,) = await desk.person("task", "list")
+    (row,) = await team.person("task", "list")
     assert (row["id"], row["status"]) == (task, "blocked")
-    past = await desk.person("task", "history", task)
+    past = await team.person("task", "history", task)
     actors = [(entry["actor_id"], entry["what"]) for entry in past]
     assert actors == [("operator", "created"), ("operator", "status"), ("worker", "reported")]
 
 
 @pytest.fixture
-def hurried(tmp_path: Path) -> Desk:
-    made = Desk(Install.make(tmp_path, "[plugins.tasks]\nlease_seconds = 4\n"))
+def hurried(tmp_path: Path) -> TaskInstall:
+    made = TaskInstall(Install.make(tmp_path, "[plugins.tasks]\nlease_seconds = 4\n"))
     made.here(*adding("作業", "in_progress"))
     return made
 
 
-async def test_the_next_session_of_an_agent_that_died_gets_its_task(hurried: Desk) -> None:
+async def test_the_next_session_of_an_agent_that_died_gets_its_task(hurried: TaskInstall) -> None:
     with hurried.install.up() as server:
         async with agent(server.mcp, hurried.login) as worker:
             task = worker.opened["task_id"]
@@ -136,9 +135,9 @@ async def test_the_next_session_of_an_agent_that_died_gets_its_task(hurried: Des
     assert (offered["result"]["action"], offered["result"]["task"]["id"]) == ("work", task)
 
 
-async def test_a_command_wakes_an_agent_that_waits(desk: Desk) -> None:
-    with desk.install.up() as server:
-        async with agent(server.mcp, desk.login, purpose="task") as worker:
+async def test_a_command_wakes_an_agent_that_waits(team: TaskInstall) -> None:
+    with team.install.up() as server:
+        async with agent(server.mcp, team.login, purpose="task") as worker:
             replies: list[Any] = []
 
             async def wait() -> None:
@@ -146,30 +145,30 @@ async def test_a_command_wakes_an_agent_that_waits(desk: Desk) -> None:
 
             async with anyio.create_task_group() as group:
                 group.start_soon(wait)
-                task = await anyio.to_thread.run_sync(desk.add, "new", "in_progress")
+                task = await anyio.to_thread.run_sync(team.add, "new", "in_progress")
             assert replies[0]["result"]["task"]["id"] == task
             async with anyio.create_task_group() as group:
-                await desk.person(
+                await team.person(
                     *("notify", "worker", "--project", "p", "--type", "interrupt"),
                     *("--action", "pause"),
                 )
                 assert await worker.call("get_next_action") == REPLACED
                 await worker.call("get_notifications")
                 group.start_soon(wait)
-                await desk.person(
+                await team.person(
                     *("notify", "worker", "--project", "p", "--type", "message"),
                     *("--action", "resume"),
                 )
             assert replies[1]["result"]["action"] == "work"
 
 
-async def test_an_interrupt_survives_the_end_of_the_server(desk: Desk, task: str) -> None:
-    with desk.install.up() as server:
-        async with agent(server.mcp, desk.login) as worker:
-            await desk.person("task", "status", task, "cancelled")
+async def test_an_interrupt_survives_the_end_of_the_server(team: TaskInstall, task: str) -> None:
+    with team.install.up() as server:
+        async with agent(server.mcp, team.login) as worker:
+            await team.person("task", "status", task, "cancelled")
             server.process.kill()
             server.process.wait()
-    with desk.install.up() as server:
+    with team.install.up() as server:
         async with Client(server.mcp, read_timeout_seconds=90) as client:
             back = Agent(client, worker.opened)
             assert await back.call("get_my_task") == REPLACED
@@ -179,20 +178,20 @@ async def test_an_interrupt_survives_the_end_of_the_server(desk: Desk, task: str
             assert done["result"]["status"] == "cancelled"
 
 
-def test_status_shows_who_does_what(desk: Desk, task: str) -> None:
-    (line,) = desk.install.json("status")["agents"]
+def test_status_shows_who_does_what(team: TaskInstall, task: str) -> None:
+    (line,) = team.install.json("status")["agents"]
     assert (line["agent_id"], line["project_id"], line["sessions"]) == ("worker", "p", [])
     assert [one["id"] for one in line["tasks"]] == [task]
-    assert "waiting: 作業" in desk.install.run("status").stdout
+    assert "待機中: 作業" in team.install.run("status").stdout
 
 
-async def test_status_shows_sessions_tasks_and_unread(desk: Desk, task: str) -> None:
-    with desk.install.up() as server:
-        async with agent(server.mcp, desk.login):
-            await desk.person(
+async def test_status_shows_sessions_tasks_and_unread(team: TaskInstall, task: str) -> None:
+    with team.install.up() as server:
+        async with agent(server.mcp, team.login):
+            await team.person(
                 *("notify", "worker", "--project", "p", "--type", "message", "--message", "m")
             )
-            (line,) = (await desk.person("status"))["agents"]
+            (line,) = (await team.person("status"))["agents"]
             (session,) = line["sessions"]
             assert (session["purpose"], session["task_id"]) == ("task", task)
             assert session["stale"] is False

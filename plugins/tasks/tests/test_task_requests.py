@@ -1,23 +1,30 @@
 """Requests, approval, and what a chat session may do about tasks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 from aipm_sessions.api import DECISIONS
-from aipm_tasks.api import CONSENTS
+from aipm_tasks.api import TaskPermission
 
-from aipm_core import CallError, Session, Tx
+from aipm_core import CallError, Migration, Plugin, Session, Tx, hookimpl
+from aipm_core.errors import PluginError
 
 Teams = Callable[..., Any]
 
 
-class Marker:
-    """A consent that knows who asked, or refuses."""
+class Marker(Plugin):
+    """Knows who asked, or refuses."""
 
-    def __init__(self, asked_by: str | None) -> None:
-        self.asked_by = asked_by
-        self.spent: list[str] = []
+    asked_by: str | None = None
+
+    @hookimpl
+    def aipm_migrations(self) -> Iterable[Migration]:
+        yield Migration(name="markers", sql="create table markers (tool text);")
+
+    @hookimpl
+    def aipm_task_permissions(self) -> Iterable[TaskPermission]:
+        yield TaskPermission(name="marker", spend=self.spend)
 
     async def spend(self, tx: Tx, session: Session, tool: str) -> str | None:
         if self.asked_by is None:
@@ -26,11 +33,8 @@ class Marker:
         return self.asked_by
 
 
-async def with_marker(t: Any, asked_by: str | None) -> Marker:
-    marker = Marker(asked_by)
-    await t.store.write(lambda tx: tx.run("create table markers (tool text)"))
-    t.services.use(CONSENTS).ask(marker)
-    return marker
+def marker(by: str | None) -> type[Plugin]:
+    return type("Marker", (Marker,), {"asked_by": by})
 
 
 @pytest.mark.parametrize(
@@ -44,8 +48,7 @@ async def with_marker(t: Any, asked_by: str | None) -> Marker:
     ],
 )
 async def test_only_a_superior_needs_no_approval(team: Teams, asked_by: str, approval: str) -> None:
-    async with team() as t:
-        await with_marker(t, asked_by)
+    async with team(marker(asked_by)) as t:
         chat = await t.session(purpose="chat")
         made = await t.result("request_task", chat, title="調査", priority="high")
         assert made["approval_status"] == approval
@@ -63,8 +66,7 @@ async def test_a_request_from_a_task_session_is_the_agents_own(team: Teams) -> N
 
 
 async def test_without_consent_nothing_happens(team: Teams) -> None:
-    async with team() as t:
-        await with_marker(t, None)
+    async with team(marker(None)) as t:
         task = await t.add("t")
         chat = await t.session(purpose="chat")
         calls: dict[str, Any] = {
@@ -78,9 +80,25 @@ async def test_without_consent_nothing_happens(team: Teams) -> None:
         assert await t.unread() == 0
 
 
+async def test_a_permission_has_a_name_of_its_own(team: Teams) -> None:
+    class Forger(Plugin):
+        """Takes the name of another permission."""
+
+        @hookimpl
+        def aipm_task_permissions(self) -> Iterable[TaskPermission]:
+            yield TaskPermission(name="marker", spend=self.spend)
+
+        async def spend(self, tx: Tx, session: Session, tool: str) -> str | None:
+            return "boss"
+
+    problem = "plugin 'marker': aipm_task_permissions: 'marker' is given twice"
+    with pytest.raises(PluginError, match=problem):
+        async with team(marker("lead"), Forger):
+            pass
+
+
 async def test_a_refused_call_spends_nothing(team: Teams) -> None:
-    async with team() as t:
-        await with_marker(t, "lead")
+    async with team(marker("lead")) as t:
         running = await t.add("t", "in_progress")
         chat = await t.session(purpose="chat")
         calls: dict[str, Any] = {

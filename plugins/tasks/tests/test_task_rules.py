@@ -6,18 +6,18 @@ from itertools import product
 from typing import Any, get_args
 
 import pytest
-from aipm_sessions.api import SESSION_DESK
-from aipm_sessions.plugin import REGISTRY, Sessions
-from aipm_tasks.api import Status
+from aipm_devkit.testing import running
+from aipm_sessions.api import SESSIONS
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
+from aipm_tasks.api import TaskStatus
 from aipm_tasks.plugin import Tasks
 from aipm_tasks.transitions import NEXT, RANKS, is_finished
 
 from aipm_core import CallError
-from aipm_core.testing import running
 from aipm_core.texts import Texts
 
 Teams = Callable[..., Any]
-STATUSES = get_args(Status)
+STATUSES = get_args(TaskStatus)
 # Written out once more, from the contract: the table in the code is what is being tested.
 CONTRACT = {
     "backlog": {"todo", "in_progress", "cancelled"},
@@ -31,7 +31,7 @@ CONTRACT = {
 
 async def test_every_step_of_the_table_and_no_other(team: Teams) -> None:
     async with team() as t:
-        session = await t.session()
+        session = await t.session("boss")  # a person, whom no block holds back
         for start, end in product(STATUSES, STATUSES):
             task = await t.add(f"{start} {end}", start)
             code = await t.code("update_task_status", session, task_id=task, status=end)
@@ -158,7 +158,7 @@ async def test_every_change_has_its_real_actor(team: Teams) -> None:
         await t.move(task, "in_progress")
         await t.result("get_notifications", session)
         await t.result("report_completed", session, result="success", summary="できた")
-        _, past = await t.desk.get(task)
+        _, past = await t.tasks.get(task)
         assert [
             (p["actor_id"], p["what"], p["from_status"], p["to_status"], p["reason"]) for p in past
         ] == [
@@ -192,14 +192,14 @@ async def test_a_task_of_nobody_is_for_those_who_asked_and_for_managers(team: An
 async def test_without_notifications_tasks_are_asked_for_and_done_all_the_same() -> None:
     async with running(Sessions, Tasks) as aipm:
         services, store = aipm.runtime.services, aipm.runtime.store
-        registry, desk = services.use(REGISTRY), services.use(SESSION_DESK)
-        await registry.add_project("p", "P", None)
+        administration, session_store = services.use(ADMINISTRATION), services.use(SESSIONS)
+        await administration.add_project("p", "P", None)
         sessions = []
         for name, role, parent in (("lead", "manager", None), ("worker", "worker", "lead")):
             more: Any = {"kind": "ai", "role": role, "parent": parent}
-            agent, _ = await registry.add_agent(name, project_id="p", name=name, **more)
+            agent, _ = await administration.add_agent(name, project_id="p", name=name, **more)
             opened = await store.write(
-                partial(desk.open, agent=agent, project_id="p", purpose="task")
+                partial(session_store.open, agent=agent, project_id="p", purpose="task")
             )
             sessions.append(opened[0])
         lead, worker = sessions

@@ -6,7 +6,8 @@ from typing import Any
 
 import anyio
 import pytest
-from aipm_sessions.api import SESSION_DESK, WORK_BOARD
+from aipm_sessions.api import SESSIONS, WORK
+from aipm_sessions.plugin import WORK_CLAIMS
 from aipm_tasks.overview import OVERVIEW
 
 from aipm_core import Reply
@@ -154,7 +155,7 @@ async def test_a_silent_session_loses_its_task_and_may_still_report(team: Teams)
         waiting = await t.session()
         assert await t.bound(waiting) is None
         t.watch.time += 101
-        t.services.use(SESSION_DESK).seen(waiting.id)
+        t.services.use(SESSIONS).seen(waiting.id)
         assert (await t.next(waiting))["action"] == "work"
         assert await t.bound(waiting) == task
         assert await t.bound(first) is None
@@ -169,13 +170,13 @@ async def test_upkeep_frees_what_is_silent(team: Teams) -> None:
     async with team(lease_seconds=100) as t:
         task = await t.add("slow", "in_progress")
         session = await t.session()
-        bindings: Any = t.desk._bindings
+        bindings: Any = t.tasks._bindings
         assert await t.store.write(bindings.free_silent) == 0
         t.watch.time += 101
         assert await bindings.silent(t.store) == [session.id]
         assert await t.store.write(bindings.free_silent) == 1
         assert await t.bound(session) is None
-        t.services.use(SESSION_DESK).seen(session.id)
+        t.services.use(SESSIONS).seen(session.id)
         assert (await t.next(session))["action"] == "work"
         assert await t.bound(session) == task
 
@@ -190,7 +191,7 @@ async def test_the_end_of_a_session_frees_its_task(team: Teams) -> None:
 
 async def test_purpose_follows_the_work(team: Teams) -> None:
     async with team() as t:
-        sessions: Any = t.services.use(SESSION_DESK)
+        sessions: Any = t.services.use(SESSIONS)
 
         async def purpose() -> str:
             return str(await t.store.write(lambda tx: sessions.purpose_for(tx, "worker", "p")))
@@ -199,11 +200,11 @@ async def test_purpose_follows_the_work(team: Teams) -> None:
         assert await purpose() == "chat"
         await t.add("t", "in_progress")
         assert await purpose() == "task"
-        needs = await t.services.use(WORK_BOARD).needs(t.store)
+        needs = await t.services.use(WORK).needs(t.store)
         assert [(n.agent_id, n.project_id, n.purpose) for n in needs] == [("worker", "p", "task")]
         await t.session()
         assert await purpose() == "chat"
-        assert await t.services.use(WORK_BOARD).needs(t.store) == []
+        assert await t.services.use(WORK_CLAIMS).list_missing(t.store) == []
 
 
 async def test_pause_and_resume(team: Teams) -> None:
@@ -289,7 +290,7 @@ async def test_who_watches_the_status_sees_changes_at_once(team: Teams) -> None:
                     await change()
         await t.session()
         t.watch.time += 101
-        lines = {line["agent_id"]: line for line in await overview.look("p")}
+        lines = {line["agent_id"]: line for line in await overview.look(["p"])}
         assert lines["worker"]["sessions"][0]["stale"] is True
         assert lines["worker"]["sessions"][0]["task_title"] == "new"
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 from aipm_notifications.api import INBOX
+from aipm_sessions.api import SESSIONS
 
 Teams = Callable[..., Any]
 
@@ -145,6 +147,9 @@ async def test_user_interfaces_hear_of_changes(team: Teams) -> None:
         task = await t.add("t", "in_progress")
         session, chat = await t.session(), await t.session(purpose="chat")
         peer = await t.session("peer")
+        for followed in (session, chat):
+            follow = partial(t.services.use(SESSIONS).follow, session_id=followed.id)
+            await t.store.write(follow)
         await t.move(task, "blocked")
         streams = await t.rows("select stream, type, payload from events order by id")
         assert {(row["stream"], row["type"]) for row in streams} == {

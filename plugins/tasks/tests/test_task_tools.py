@@ -1,10 +1,12 @@
 """Making, listing and moving tasks, and the walls between agents and projects."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from aipm_sessions.api import GUIDANCE, WORK_BOARD
+from aipm_sessions.api import Instruction, WorkSource
+
+from aipm_core import Plugin, hookimpl
 
 Teams = Callable[..., Any]
 SHAPE = [
@@ -35,6 +37,41 @@ async def test_the_same_key_makes_one_task(team: Teams) -> None:
         await t.result("create_task", session, title="a")
         await t.result("create_task", session, title="a")
         assert len(await t.rows("select 1 from tasks")) == 4
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"title": "b"},
+        {"description": "more"},
+        {"priority": "urgent"},
+        {"assignee_id": "peer"},
+        {"parent_task_id": "tsk_none"},
+        {"dependencies": ["tsk_none"]},
+    ],
+)
+async def test_a_used_key_with_other_arguments_is_a_conflict(
+    team: Teams, other: dict[str, Any]
+) -> None:
+    async with team() as t:
+        session = await t.session()
+        new = {"title": "a", "idempotency_key": "k"}
+        first = await t.result("create_task", session, **new)
+        reply = await t.call("create_task", session, **{**new, **other})
+        assert reply.error is not None
+        assert (reply.error.code, reply.error.status) == ("idempotency_conflict", 409)
+        assert first["task"]["id"] in reply.error.message
+        assert await t.result("create_task", session, **new) == first
+        assert len(await t.rows("select 1 from tasks")) == 1
+
+
+async def test_a_key_from_before_arguments_were_kept_still_finds_its_task(team: Teams) -> None:
+    async with team() as t:
+        session = await t.session()
+        new = {"title": "a", "idempotency_key": "k"}
+        first = await t.result("create_task", session, **new)
+        await t.store.write(lambda tx: tx.run("update task_keys set digest = null"))
+        assert await t.result("create_task", session, **new) == first
 
 
 @pytest.mark.parametrize(
@@ -186,12 +223,19 @@ async def test_nothing_to_report(team: Teams) -> None:
 class Knock:
     """A source of chat work."""
 
-    name = "knock"
-    purpose: Any = "chat"
-
     def __init__(self, rank: int) -> None:
         self.rank = rank
         self.open = False
+
+    def source(self) -> WorkSource:
+        return WorkSource(
+            name="knock",
+            purpose="chat",
+            rank=self.rank,
+            topics=self.topics,
+            look=self.look,
+            needs=self.needs,
+        )
 
     def topics(self, session: Any) -> tuple[str, ...]:
         return (f"knock:{session.agent_id}",)
@@ -204,12 +248,18 @@ class Knock:
 
 
 async def test_chat_sessions_get_what_the_sources_have(team: Teams) -> None:
-    async with team() as t:
-        late, early = Knock(9), Knock(1)
-        board = t.services.use(WORK_BOARD)
-        board.add(late)
-        board.add(early)
-        t.services.use(GUIDANCE).add("chat", "【チャットコマンド】")
+    late, early = Knock(9), Knock(1)
+
+    class Knocking(Plugin):
+        @hookimpl
+        def aipm_work_sources(self) -> Iterable[WorkSource]:
+            return [late.source(), early.source()]
+
+        @hookimpl
+        def aipm_instructions(self) -> Iterable[Instruction]:
+            yield Instruction(purpose="chat", text="【チャットコマンド】")
+
+    async with team(Knocking) as t:
         chat, task = await t.session(purpose="chat"), await t.session()
         waiting = await t.next(chat)
         assert waiting["action"] == "wait_for_messages"

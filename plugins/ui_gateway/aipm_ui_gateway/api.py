@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 from aipm_sessions.api import Agent
-from pydantic import BaseModel
 
-from aipm_core import CallError, Json, Reader, ServiceKey, Tx
-from aipm_ui_gateway.command_payloads import (
-    Attachment,
-    CancelRun,
-    CloseSession,
-    CommandPayload,
-    OpenSession,
-    ProvideConfirmation,
-    SessionCommand,
-    SubmitUserInput,
-)
+from aipm_core import Json, Reader, ServiceKey, Tx, hookspec
 from aipm_ui_gateway.event_payloads import (
     AgentState,
     AgentStateChange,
@@ -54,19 +43,27 @@ from aipm_ui_gateway.event_types import (
     tool_call_request,
     tool_call_result,
 )
+from aipm_ui_gateway.ui_commands.payloads import (
+    Attachment,
+    CancelRun,
+    CloseSession,
+    CommandPayload,
+    OpenSession,
+    ProvideConfirmation,
+    SessionCommand,
+    SubmitUserInput,
+)
 
 __all__ = [
-    "COMMANDS",
     "EVENT_TYPES",
     "UI_PORT",
     "UI_SESSIONS",
     "AgentState",
     "AgentStateChange",
     "Attachment",
+    "BusyCheck",
     "CancelRun",
     "CloseSession",
-    "CommandBoard",
-    "CommandHandler",
     "CommandPayload",
     "ConfirmationResolved",
     "Error",
@@ -80,7 +77,6 @@ __all__ = [
     "OpenSession",
     "Outcome",
     "ProvideConfirmation",
-    "RefusalObserver",
     "Resolution",
     "SecurityWarning",
     "SessionCommand",
@@ -90,6 +86,7 @@ __all__ = [
     "ToolCallRequest",
     "ToolCallResult",
     "UiConnection",
+    "UiHooks",
     "UiPort",
     "UiSession",
     "UiSessionObserver",
@@ -106,8 +103,6 @@ __all__ = [
     "tool_call_result",
 ]
 
-P_contra = TypeVar("P_contra", bound=BaseModel, contravariant=True)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UiSession:
@@ -121,24 +116,28 @@ class UiSession:
     closed_at: str | None = None
 
 
-class UiSessionObserver(Protocol):
-    """A plugin that wants a say when UI sessions open and close, inside the same transaction."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UiSessionObserver:
+    """A say when UI sessions open and close, inside the same transaction.
 
-    async def opened(self, tx: Tx, session: UiSession) -> None:
-        """React to a new session."""
-        ...
+    ``closed`` ends what goes on in the session, drops what is queued, and wakes who waits.
+    """
 
-    async def closed(self, tx: Tx, session: UiSession) -> None:
-        """React to the end of a session: end its run, drop its queue. Also wake who waits."""
-        ...
+    name: str
+    opened: Callable[[Tx, UiSession], Awaitable[None]] | None = None
+    closed: Callable[[Tx, UiSession], Awaitable[None]] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusyCheck:
+    """Says whether something goes on in a session, given its id."""
+
+    name: str
+    check: Callable[[Reader, str], Awaitable[bool]]
 
 
 class UiSessions(Protocol):
     """UI sessions of this store."""
-
-    def observe(self, observer: UiSessionObserver) -> None:
-        """Tell an observer about sessions from now on. Call it in a plugin's constructor."""
-        ...
 
     async def open(self, tx: Tx, person: Agent, project_id: str, agent_id: str) -> UiSession:
         """Start a session; ``agent_not_found`` unless both belong to the project."""
@@ -146,6 +145,13 @@ class UiSessions(Protocol):
 
     async def find(self, db: Reader, session_id: str) -> UiSession | None:
         """Find a session that is open; ``None`` for unknown and closed ones alike."""
+        ...
+
+    async def of_person(self, db: Reader, person_id: str, session_id: str | None) -> UiSession:
+        """Return a person's own open session, for a command that names it.
+
+        ``session_required`` without an id, ``session_not_found`` for any that is not theirs.
+        """
         ...
 
     async def close(self, tx: Tx, session_id: str) -> bool:
@@ -157,45 +163,18 @@ class UiSessions(Protocol):
         ...
 
 
-class CommandHandler(Protocol[P_contra]):
-    """Carries out a command inside the transaction that also remembers the command's id.
+class UiHooks:
+    """The hooks of this plugin."""
 
-    So the same command twice has one effect, whatever crashes when. It awaits ``tx`` and nothing
-    else; what must go on outside is woken with ``tx.wake``. ``session`` is the open session of the
-    person that the payload's ``sessionId`` names, ``None`` if the payload model has no such field.
-    What is returned becomes part of the ack; ``CallError`` undoes everything and is the answer.
-    """
+    @hookspec
+    def aipm_ui_session_observers(self) -> Iterable[UiSessionObserver]:
+        """What happens in the same transaction when a person's session opens or closes."""
+        return ()
 
-    def __call__(
-        self, tx: Tx, person: Agent, session: UiSession | None, payload: P_contra, /
-    ) -> Coroutine[Any, Any, Mapping[str, Json]]:
-        """Carry out one command."""
-        ...
-
-
-class RefusalObserver(Protocol):
-    """Hears that a handler refused a command, after everything was undone: for audit records."""
-
-    def __call__(
-        self, person: Agent, payload: BaseModel, refusal: CallError, /
-    ) -> Coroutine[Any, Any, None]:
-        """React to a refused command."""
-        ...
-
-
-class CommandBoard(Protocol):
-    """Who carries out which command."""
-
-    def handle(
-        self,
-        type: str,  # noqa: A002 - the name on the wire
-        payload_model: type[P_contra],
-        run: CommandHandler[P_contra],
-        *,
-        refused: RefusalObserver | None = None,
-    ) -> None:
-        """Take over a command type. Call it in a plugin's constructor; a type has one handler."""
-        ...
+    @hookspec
+    def aipm_ui_busy_checks(self) -> Iterable[BusyCheck]:
+        """What keeps a person's session from ending as unused."""
+        return ()
 
 
 class UiConnection(Protocol):
@@ -219,5 +198,4 @@ class UiPort(Protocol):
 
 
 UI_SESSIONS = ServiceKey[UiSessions]("ui_gateway.sessions")
-COMMANDS = ServiceKey[CommandBoard]("ui_gateway.commands")
 UI_PORT = ServiceKey[UiPort]("ui_gateway.port")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-
-from aipm_core.commands import AsJson, Config, say, show, with_service
-
-if TYPE_CHECKING:
-    from aipm_core import ServiceKey
+from aipm_cli.api import (
+    AsJson,
+    Config,
+    call_tool,
+    load_settings,
+    log_to_stderr,
+    say,
+    show,
+    target,
+    words,
+)
 
 
 def announce(
@@ -18,20 +24,9 @@ def announce(
     as_json: AsJson = False,
 ) -> None:
     """Tell something to every connected user interface."""
-    from aipm_core import CallError
-    from aipm_ui_gateway.api import system_message
-
-    if not text.strip():
-        raise CallError("there is nothing to announce", code="content_empty", status=400)
-    event = system_message(text)
-    with_service(config, _sessions, lambda _, runtime: runtime.events.publish(event))
-    show({"content": text}, as_json=as_json, human=lambda: say("announced"))
-
-
-def _sessions() -> ServiceKey[Any]:
-    from aipm_ui_gateway.api import UI_SESSIONS
-
-    return UI_SESSIONS
+    data = call_tool(config, "announce", content=text)
+    told = words("aipm_ui_gateway", config)("cli.announced")
+    show(data, as_json=as_json, human=lambda: say(told))
 
 
 def chat(  # nosec B107
@@ -49,17 +44,17 @@ def chat(  # nosec B107
 
     import anyio
 
-    from aipm_core import ConfigError, logs
-    from aipm_ui_gateway.chatting import Wanted
-    from aipm_ui_gateway.chatting import chat as talk
+    from aipm_core import ConfigError
+    from aipm_ui_gateway.client.chat import ChatTarget
+    from aipm_ui_gateway.client.chat import chat as talk
 
     token = os.environ.get(token_env, "").strip()
     if not token:
         raise ConfigError(
             f"{token_env} is not set: put the token of `aipm token create --agent YOU` into it"
         )
-    logs.to_stderr()
-    wanted = Wanted(
+    log_to_stderr()
+    wanted = ChatTarget(
         url=_socket(url, config),
         token=token,
         project_id=project_id,
@@ -70,13 +65,17 @@ def chat(  # nosec B107
 
 
 def _socket(url: str | None, config: Config) -> str:
+    from aipm_http_server.api import ServerSettings, find_running
+
     from aipm_core import ConfigError
-    from aipm_core.config import load
 
     if url is None:
-        server = load(config).server
+        url = target().server
+    if url is None:
+        settings = load_settings(config)
+        server, running = settings.section(ServerSettings), find_running(settings.data_dir)
         host = f"[{server.host}]" if ":" in server.host else server.host
-        url = f"http://{host}:{server.port}"
+        url = running.url if running else f"http://{host}:{server.port}"
     scheme, _, rest = url.partition("://")
     schemes = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
     if scheme not in schemes or not rest:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from aipm_http_server.api import LARGEST_BODY
 from pydantic import Field
 
 from aipm_core import PluginConfig
-from aipm_core.wire import LARGEST_BODY
 
 
 class UiGatewayConfig(PluginConfig):
@@ -16,7 +16,9 @@ class UiGatewayConfig(PluginConfig):
     max_connections_per_person: int = Field(default=1000, ge=1)
     """Open connections of one person."""
     max_unauthenticated: int = Field(default=100, ge=1)
-    """WebSockets that have not shown a token yet."""
+    """WebSockets that have not shown a token yet; beyond that the oldest is closed."""
+    max_unauthenticated_per_address: int = Field(default=50, ge=1)
+    """The same for one address."""
     max_frame_bytes: int = Field(default=256 * 1024, ge=1024, le=LARGEST_BODY)
     """The largest WebSocket frame; larger commands go to ``POST /commands``."""
     commands_per_second: float = Field(default=100, gt=0)
@@ -31,5 +33,9 @@ class UiGatewayConfig(PluginConfig):
     """How many events of a session can be replayed."""
     keep_commands_hours: float = Field(default=72, gt=0)
     """How long a command's id is remembered, so that it has one effect."""
+    session_idle_hours: float = Field(default=168, gt=0)
+    """A session that nobody follows, in which nobody speaks and nothing runs ends after this."""
+    keep_sessions_days: float = Field(default=30, gt=0)
+    """How long sessions that have ended are remembered."""
     sweep_seconds: float = Field(default=300, gt=0)
-    """How often old events and commands are deleted."""
+    """How often old events, commands and sessions are deleted."""

@@ -12,12 +12,12 @@ import anyio
 from aipm_sessions.api import Agent
 
 from aipm_core import Json, PluginContext
-from aipm_ui_gateway.command_payloads import OpenSession
 from aipm_ui_gateway.config import UiGatewayConfig
-from aipm_ui_gateway.dispatch import Answer, Dispatch
+from aipm_ui_gateway.follow_access import FollowAccess
 from aipm_ui_gateway.following import Following, Frame, envelope
 from aipm_ui_gateway.limits import Limits
-from aipm_ui_gateway.lookout import Lookout
+from aipm_ui_gateway.ui_commands.dispatch import Answer, Dispatch
+from aipm_ui_gateway.ui_commands.payloads import OpenSession
 
 logger = logging.getLogger(__name__)
 _NEWS = ""  # no session has an empty id
@@ -31,13 +31,13 @@ class Connection:
         self,
         ctx: PluginContext[UiGatewayConfig],
         dispatch: Dispatch,
-        lookout: Lookout,
+        follow_access: FollowAccess,
         person: Agent,
     ) -> None:
         self.person = person
         self._ctx = ctx
         self._dispatch = dispatch
-        self._lookout = lookout
+        self._follow_access = follow_access
         self._inlet, self._outlet = anyio.create_memory_object_stream[Frame](0)
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -49,8 +49,8 @@ class Connection:
         """Carry out a command and deliver its answer before any event that follows from it."""
         answer = await self._dispatch.run(self.person, frame, self._only_session())
         await deliver(answer.reply)
-        if answer.done and answer.order is not None and answer.order.type == "openSession":
-            opened = OpenSession.model_validate(answer.order.payload)
+        if answer.done and answer.command is not None and answer.command.type == "openSession":
+            opened = OpenSession.model_validate(answer.command.payload)
             after = opened.lastSeq if opened.lastSeq is not None else answer.reply["lastSeq"]
             self.attach(answer.reply["sessionId"], after)
         return answer
@@ -63,7 +63,7 @@ class Connection:
         """Follow a session from a place on; an earlier place of the same session is left."""
         if (earlier := self._tasks.pop(session_id, None)) is not None:
             earlier.cancel()
-        following = Following(self._ctx, self._lookout, self.person, session_id, after)
+        following = Following(self._ctx, self._follow_access, self.person, session_id, after)
         self._start(session_id, following.run(self._inlet.send))
 
     def _only_session(self) -> str | None:
@@ -106,26 +106,26 @@ class Connection:
             self._outlet.close()
 
 
-class Lobby:
+class Connections:
     """The ``UiPort`` service; every transport comes in here."""
 
     def __init__(
         self,
         ctx: PluginContext[UiGatewayConfig],
         dispatch: Dispatch,
-        lookout: Lookout,
+        follow_access: FollowAccess,
         limits: Limits,
     ) -> None:
         self._ctx = ctx
         self._dispatch = dispatch
-        self._lookout = lookout
+        self._follow_access = follow_access
         self._limits = limits
 
     @asynccontextmanager
     async def connect(self, person: Agent) -> AsyncGenerator[Connection]:
         """Connect as a person whose identity is established."""
         with self._limits.connection(person.id):
-            connection = Connection(self._ctx, self._dispatch, self._lookout, person)
+            connection = Connection(self._ctx, self._dispatch, self._follow_access, person)
             async with connection.opened():
                 yield connection
 

@@ -1,4 +1,4 @@
-"""What each event tells. The names are those on the wire, so they follow the seed, not PEP 8."""
+"""What each event tells. The names are those on the wire, so they do not follow PEP 8."""
 # ruff: noqa: N815
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def new_message(
     session_id: str,
     content: str,
     *,
-    format: Literal["markdown", "text"] = "markdown",  # noqa: A002 - the seed's name
+    format: Literal["markdown", "text"] = "markdown",  # noqa: A002 - the name on the wire
     metadata: payloads.MessageMetadata | None = None,
     message_id: str | None = None,
 ) -> Event:
@@ -117,5 +117,5 @@ def system_message(content: str) -> Event:
 
 
 def _plain(payload: payloads.EventPayload) -> dict[str, object]:
-    # Optional fields nobody set stay off the wire; the seed's own fields are always there.
+    # Optional fields nobody set stay off the wire; required fields are always there.
     return payload.model_dump(mode="json", exclude_none=True)

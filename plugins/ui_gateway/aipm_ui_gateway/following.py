@@ -11,12 +11,12 @@ from aipm_sessions.api import Agent
 
 from aipm_core import Json, PluginContext, StoredEvent, TooOld
 from aipm_ui_gateway.config import UiGatewayConfig
-from aipm_ui_gateway.lookout import Lookout
-from aipm_ui_gateway.racing import first
+from aipm_ui_gateway.first_of import first_of
+from aipm_ui_gateway.follow_access import FollowAccess
 from aipm_ui_gateway.ui_sessions import topic
 
 Frame: TypeAlias = Mapping[str, Json]
-_PATIENCE = 3600.0
+_RECHECK_SECONDS = 3600.0
 
 
 def envelope(event: StoredEvent, session_id: str | None) -> Frame:
@@ -38,13 +38,13 @@ class Following:
     def __init__(
         self,
         ctx: PluginContext[UiGatewayConfig],
-        lookout: Lookout,
+        follow_access: FollowAccess,
         person: Agent,
         session_id: str,
         after: int,
     ) -> None:
         self._ctx = ctx
-        self._lookout = lookout
+        self._follow_access = follow_access
         self._person = person
         self._session_id = session_id
         self._place = after
@@ -55,7 +55,8 @@ class Following:
         if await self._ended():
             await put({"type": "session_closed", "sessionId": self._session_id})
             return
-        await first(self._carry(put), self._until_end())
+        with self._follow_access.attended(self._session_id):
+            await first_of(self._carry(put), self._until_end())
         if self._end is not None:
             await put({"type": "session_closed", "sessionId": self._session_id})
 
@@ -102,8 +103,8 @@ class Following:
         async def look() -> bool | None:
             return await self._ended() or None
 
-        return await self._ctx.store.wait_until((topic(self._session_id),), look, _PATIENCE)
+        return await self._ctx.store.wait_until((topic(self._session_id),), look, _RECHECK_SECONDS)
 
     async def _ended(self) -> bool:
         db = self._ctx.store
-        return not await self._lookout.may_follow(db, self._person, self._session_id)
+        return not await self._follow_access.may_follow(db, self._person, self._session_id)

@@ -6,11 +6,10 @@ from itertools import chain
 from typing import Any
 from urllib.parse import parse_qsl
 
-from aipm_sessions.api import PEOPLE, TOKENS_CHANGED, Agent
+from aipm_http_server.api import bearer
+from aipm_sessions.api import DIRECTORY, TOKENS_CHANGED, Agent
 
-from aipm_core import PluginContext
-from aipm_core.redaction import SECRET
-from aipm_core.server.bearer import bearer
+from aipm_core import SECRET, PluginContext
 from aipm_ui_gateway.config import UiGatewayConfig
 
 _LOOK_AGAIN = 60.0  # seconds; a token also ends by itself, and nobody is woken then
@@ -22,7 +21,7 @@ class Identity:
 
     def __init__(self, ctx: PluginContext[UiGatewayConfig]) -> None:
         self._ctx = ctx
-        self._people = ctx.services.use(PEOPLE)
+        self._directory = ctx.services.use(DIRECTORY)
 
     def token(self, scope: Any) -> str | None:  # noqa: ANN401
         """Return the bearer token of a request, if it has one."""
@@ -35,16 +34,18 @@ class Identity:
         """Return whose token it is."""
         if token is None:
             raise self._ctx.refuse("authentication_required", 401)
-        person = await self._people.whose(token)
-        if person is None or person.kind != "human":
-            raise self._ctx.refuse("session_invalid", 401)
-        return person
+        caller = await self._ctx.gateway.authenticate(token, "ui")
+        if caller is not None:
+            person = await self._directory.agent(self._ctx.store, caller.agent_id)
+            if person is not None:
+                return person
+        raise self._ctx.refuse("session_invalid", 401)
 
     async def until_revoked(self, token: str) -> None:
         """Return when a token is revoked or has expired."""
 
         async def look() -> bool | None:
-            return await self._people.whose(token) is None or None
+            return await self._ctx.gateway.authenticate(token, "ui") is None or None
 
         while not self._ctx.store.ending:
             if await self._ctx.store.wait_until((TOKENS_CHANGED,), look, _LOOK_AGAIN):

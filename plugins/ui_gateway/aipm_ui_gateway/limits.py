@@ -7,23 +7,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-from aipm_core import PluginContext
-from aipm_ui_gateway.config import UiGatewayConfig
+from aipm_http_server.api import TokenBuckets
 
-_BURST = 5.0  # seconds' worth of commands that may come at once
+from aipm_core import Authorizer, Call, PluginContext, Stage
+from aipm_ui_gateway.config import UiGatewayConfig
+from aipm_ui_gateway.unauthenticated import UnauthenticatedConnections
+
+_BURST_SECONDS = 5.0  # that much worth of commands may come at once
 
 
 class Limits:
-    """Counts connections, and lets commands through at a rate."""
+    """Counts connections, and lets what people call through at a rate."""
 
     def __init__(
         self, ctx: PluginContext[UiGatewayConfig], now: Callable[[], float] = monotonic
     ) -> None:
         self._ctx = ctx
-        self._now = now
         self._connections: Counter[str] = Counter()
-        self._strangers = 0
-        self._buckets: dict[str, tuple[float, float]] = {}
+        config = ctx.config
+        self.unauthenticated = UnauthenticatedConnections(
+            config.max_unauthenticated, config.max_unauthenticated_per_address
+        )
+        rate = config.commands_per_second
+        self._buckets = TokenBuckets(rate, rate * _BURST_SECONDS, now)
 
     @contextmanager
     def connection(self, person_id: str) -> Iterator[None]:
@@ -37,24 +43,15 @@ class Limits:
             self._connections[person_id] -= 1
             self._connections += Counter()  # drops those at zero
 
-    @contextmanager
-    def stranger(self) -> Iterator[None]:
-        """Hold one of the places for connections that have not said who they are."""
-        if self._strangers >= self._ctx.config.max_unauthenticated:
-            raise self._ctx.refuse("too_many_connections", 429)
-        self._strangers += 1
-        try:
-            yield
-        finally:
-            self._strangers -= 1
+    def authorizer(self) -> Authorizer:
+        """Return the check that holds the rate, whichever way a person's call comes in."""
+        return Authorizer(name="commands_per_second", check=self._check, stage=Stage.GATE)
+
+    async def _check(self, call: Call) -> None:
+        if call.request.audience == "ui":
+            self.command(call.caller.agent_id)
 
     def command(self, person_id: str) -> None:
         """Let one command through, or refuse it."""
-        rate, now = self._ctx.config.commands_per_second, self._now()
-        full = max(1.0, rate * _BURST)
-        left, since = self._buckets.get(person_id, (full, now))
-        left = min(full, left + (now - since) * rate)
-        if left < 1:
-            self._buckets[person_id] = (left, now)
+        if not self._buckets.take(person_id):
             raise self._ctx.refuse("rate_limited", 429)
-        self._buckets[person_id] = (left - 1, now)

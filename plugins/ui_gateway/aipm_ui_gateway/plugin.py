@@ -4,70 +4,108 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aipm_sessions.api import DIRECTORY, PEOPLE, SESSION_DESK
+from aipm_http_server.api import Address, Route
+from aipm_operations.api import Retention
+from aipm_sessions.api import (
+    DIRECTORY,
+    PERSON_CALLS,
+    SESSIONS,
+    SessionKeeper,
+    SessionObserver,
+)
 
-from aipm_core import Lifespan, Migration, Plugin, PluginContext, Route, hookimpl
-from aipm_ui_gateway.ag_ui import AgUiDoor
-from aipm_ui_gateway.api import COMMANDS, UI_PORT, UI_SESSIONS
-from aipm_ui_gateway.board import Commands
+from aipm_core import AnyTool, Authorizer, Migration, Plugin, PluginContext, hookimpl
+from aipm_ui_gateway.ag_ui.endpoint import AgUiEndpoint
+from aipm_ui_gateway.ag_ui.threads import Threads
+from aipm_ui_gateway.announcing import Announcing
+from aipm_ui_gateway.api import UI_PORT, UI_SESSIONS, UiHooks
 from aipm_ui_gateway.config import UiGatewayConfig
-from aipm_ui_gateway.connection import Lobby
-from aipm_ui_gateway.dispatch import Dispatch
+from aipm_ui_gateway.connection import Connections
+from aipm_ui_gateway.endpoints.event_stream import EventStreamEndpoint
+from aipm_ui_gateway.endpoints.post_command import CommandEndpoint
+from aipm_ui_gateway.endpoints.schema import SchemaEndpoint
+from aipm_ui_gateway.endpoints.websocket import WebSocketEndpoint
+from aipm_ui_gateway.follow_access import FollowAccess
 from aipm_ui_gateway.identity import Identity
 from aipm_ui_gateway.limits import Limits
-from aipm_ui_gateway.lookout import Lookout
-from aipm_ui_gateway.opening import Opening
-from aipm_ui_gateway.posting import CommandDoor
-from aipm_ui_gateway.schema import SchemaDoor
-from aipm_ui_gateway.sse import EventStreamDoor
-from aipm_ui_gateway.sweeper import Sweeper
+from aipm_ui_gateway.retention import RetentionRules
 from aipm_ui_gateway.tables import MIGRATIONS
-from aipm_ui_gateway.threads import Threads
+from aipm_ui_gateway.ui_commands.dispatch import Dispatch
+from aipm_ui_gateway.ui_commands.session_commands import SessionCommands
 from aipm_ui_gateway.ui_sessions import SqlUiSessions
-from aipm_ui_gateway.websocket import WebSocketDoor
 
 
 class UiGateway(Plugin[UiGatewayConfig]):
-    """The doors for people."""
+    """The endpoints for people."""
 
     config_model = UiGatewayConfig
-    requires = (DIRECTORY, PEOPLE, SESSION_DESK)
-    provides = (UI_SESSIONS, COMMANDS, UI_PORT)
+    hooks = UiHooks
+    requires = (DIRECTORY, PERSON_CALLS, SESSIONS)
+    provides = (UI_SESSIONS, UI_PORT)
 
     def __init__(self, ctx: PluginContext[UiGatewayConfig]) -> None:
         super().__init__(ctx)
-        self._board, self._limits, self._identity = Commands(), Limits(ctx), Identity(ctx)
-        sessions = SqlUiSessions(ctx)
-        self._lookout = Lookout(ctx, sessions)
-        Opening(ctx, self._board, sessions, self._lookout)
-        self._dispatch = Dispatch(ctx, self._board, sessions, self._limits)
+        self._limits, self._identity = Limits(ctx), Identity(ctx)
+        self._sessions = sessions = SqlUiSessions(ctx)
+        self._retention = RetentionRules(ctx, sessions)
+        self._follow_access = FollowAccess(ctx, sessions)
+        self._session_commands = SessionCommands(ctx, sessions, self._follow_access)
+        self._dispatch = Dispatch(ctx, self._limits)
         self._threads = Threads(ctx, sessions)
-        self._lobby = Lobby(ctx, self._dispatch, self._lookout, self._limits)
+        self._connections = Connections(ctx, self._dispatch, self._follow_access, self._limits)
         ctx.services.provide(UI_SESSIONS, sessions)
-        ctx.services.provide(COMMANDS, self._board)
-        ctx.services.provide(UI_PORT, self._lobby)
+        ctx.services.provide(UI_PORT, self._connections)
 
     @hookimpl
     def aipm_migrations(self) -> Iterable[Migration]:
-        """Own people's sessions and the ids of their commands."""
+        """Own people's sessions."""
         return MIGRATIONS
 
     @hookimpl
-    def aipm_routes(self) -> Iterable[Route]:
-        """Open the doors."""
-        socket = WebSocketDoor(self.ctx, self._lobby, self._identity, self._limits)
-        events = EventStreamDoor(self.ctx, self._lobby, self._identity, self._lookout)
-        commands = CommandDoor(self.ctx, self._dispatch, self._identity)
-        schema = SchemaDoor(self._board)
-        ag_ui = AgUiDoor(self.ctx, self._lobby, self._identity, self._dispatch, self._threads)
-        yield Route(path="/ws", build=lambda _: socket, websocket=True)
-        yield Route(path="/events", build=lambda _: events)
-        yield Route(path="/commands", build=lambda _: commands, methods=("POST",))
-        yield Route(path="/schema/events.json", build=lambda _: schema)
-        for path in ("/ag-ui", "/ag-ui/{projectId}/{agentId}"):
-            yield Route(path=path, build=lambda _: ag_ui, methods=("POST",))
+    def aipm_retention(self) -> Iterable[Retention]:
+        """Forget old events and commands; end sessions nobody uses, and forget them too."""
+        return self._retention.records()
 
     @hookimpl
-    def aipm_lifespan(self) -> Iterable[Lifespan]:
-        """Sweep."""
-        yield Lifespan(name="ui_sweeper", open=Sweeper(self.ctx).lifespan)
+    def aipm_session_observers(self) -> Iterable[SessionObserver]:
+        """Wake the followers of an agent's session when it ends."""
+        yield SessionObserver(name="followers", closed=self._follow_access.closed)
+
+    @hookimpl
+    def aipm_session_keepers(self) -> Iterable[SessionKeeper]:
+        """Tell when a person's session is over."""
+        yield SessionKeeper(name="ui_sessions", has_ended=self._sessions.has_ended)
+
+    @hookimpl
+    def aipm_tools(self) -> Iterable[AnyTool]:
+        """Open and close sessions, and announce."""
+        yield from self._session_commands.tools()
+        yield Announcing(self.ctx).announce_tool()
+
+    @hookimpl
+    def aipm_authorizers(self) -> Iterable[Authorizer]:
+        """Hold people to a rate."""
+        yield self._limits.authorizer()
+
+    @hookimpl
+    def aipm_addresses(self) -> Iterable[Address]:
+        """Tell where people's programs connect."""
+        yield Address(name="ws", path="/ws", title="people", websocket=True)
+
+    @hookimpl
+    def aipm_routes(self) -> Iterable[Route]:
+        """Offer the endpoints."""
+        socket = WebSocketEndpoint(self.ctx, self._connections, self._identity, self._limits)
+        events = EventStreamEndpoint(
+            self.ctx, self._connections, self._identity, self._follow_access
+        )
+        commands = CommandEndpoint(self.ctx, self._dispatch, self._identity)
+        ag_ui = AgUiEndpoint(
+            self.ctx, self._connections, self._identity, self._dispatch, self._threads
+        )
+        yield Route(path="/ws", build=lambda _: socket, websocket=True)
+        yield Route(path="/events", build=lambda _: events)
+        yield Route(path="/commands", build=lambda _: commands, methods=("POST",), deadline=None)
+        yield Route(path="/schema/events.json", build=SchemaEndpoint)
+        for path in ("/ag-ui", "/ag-ui/{projectId}/{agentId}"):
+            yield Route(path=path, build=lambda _: ag_ui, methods=("POST",), deadline=None)

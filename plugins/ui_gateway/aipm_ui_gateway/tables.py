@@ -41,4 +41,13 @@ MIGRATIONS = [
             );
         """,
     ),
+    Migration(
+        name="0003_idle_sessions",
+        sql="""
+            alter table ui_sessions add column last_used double precision not null default 0;
+            create index ui_sessions_closed on ui_sessions (closed_at)
+                where closed_at is not null;
+            create index ui_threads_session on ui_threads (session_id);
+        """,
+    ),
 ]

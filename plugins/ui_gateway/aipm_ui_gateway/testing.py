@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import secrets
-import signal
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, cast
 
-import anyio
 import httpx
-from aipm_sessions.api import Agent
-from aipm_sessions.plugin import REGISTRY, Sessions
+from aipm_devkit.testing import TestRuntime, running
+from aipm_http_server.api import ServerSettings
+from aipm_sessions.api import DIRECTORY, Agent
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
+from pydantic import BaseModel
 
-from aipm_core import Event, Json
-from aipm_core.config import ServerSettings
-from aipm_core.context import PluginClass
-from aipm_core.server.serving import serve
-from aipm_core.testing import TestRuntime, running
+from aipm_core import (
+    Access,
+    AnyTool,
+    Call,
+    Event,
+    Json,
+    PluginClass,
+    PluginContext,
+    Tool,
+    Tx,
+)
+from aipm_ui_gateway.api import UI_SESSIONS, SessionCommand, UiSession
 from aipm_ui_gateway.plugin import UiGateway
 
 
@@ -38,7 +45,38 @@ class Person:
         return {"Authorization": f"Bearer {self.token}"}
 
 
-class Stage:
+Handler: TypeAlias = Callable[
+    [Tx, Agent, UiSession | None, Any], Coroutine[Any, Any, Mapping[str, Json]]
+]
+
+
+def command(
+    ctx: PluginContext[Any], name: str, model: type[BaseModel], handler: Handler
+) -> AnyTool:
+    """Make the tool of a command whose handler gets the transaction, the person, the session."""
+
+    async def run(call: Call, payload: BaseModel) -> Json:
+        async def unit(tx: Tx) -> Json:
+            person = await ctx.services.use(DIRECTORY).agent(tx, call.caller.agent_id)
+            session = None
+            if isinstance(payload, SessionCommand):
+                sessions = ctx.services.use(UI_SESSIONS)
+                session = await sessions.of_person(tx, call.caller.agent_id, payload.sessionId)
+            return await handler(tx, cast("Agent", person), session, payload)
+
+        return await call.write(ctx.store, unit)
+
+    return Tool(
+        name=name,
+        run=run,
+        arguments=model,
+        access=Access.PERSON,
+        audience="ui",
+        description="A command.",
+    )
+
+
+class ServedTeam:
     """A running server and its team."""
 
     def __init__(self, aipm: TestRuntime, url: str) -> None:
@@ -53,21 +91,21 @@ class Stage:
 
     async def project(self, project_id: str = "p", agent: str = "bot") -> None:
         """Add a project with one agent."""
-        registry = self.runtime.services.use(REGISTRY)
-        await registry.add_project(project_id, project_id, None)
+        administration = self.runtime.services.use(ADMINISTRATION)
+        await administration.add_project(project_id, project_id, None)
         await self.agent(agent, project_id)
 
     async def agent(self, agent_id: str, project_id: str = "p", **more: Any) -> Agent:  # noqa: ANN401
         """Add an agent; ``more`` may say kind, role and parent."""
-        registry = self.runtime.services.use(REGISTRY)
+        administration = self.runtime.services.use(ADMINISTRATION)
         chosen = {"name": agent_id, "kind": "ai", "role": "worker", "parent": None, **more}
-        made, _ = await registry.add_agent(agent_id, project_id=project_id, **chosen)
+        made, _ = await administration.add_agent(agent_id, project_id=project_id, **chosen)
         return made
 
     async def person(self, name: str, project_id: str = "p", **more: Any) -> Person:  # noqa: ANN401
         """Add a human with a token."""
         made = await self.agent(name, project_id, kind="human", **more)
-        token = await self.runtime.services.use(REGISTRY).add_token(name)
+        token = await self.runtime.services.use(ADMINISTRATION).add_token(name)
         return Person(made, token["token"])
 
     async def post(self, person: Person, type: str, /, **payload: Json) -> Mapping[str, Json]:  # noqa: A002
@@ -135,23 +173,20 @@ async def served(
     *plugins: PluginClass,
     data_dir: Path | None = None,
     **settings: Any,  # noqa: ANN401
-) -> AsyncGenerator[Stage]:
+) -> AsyncGenerator[ServedTeam]:
     """Serve the gateway and the given plugins on a free port; stops as SIGTERM stops it.
 
     A keyword is one plugin's settings; ``server`` those of the server, ``locale`` and ``clock`` as
-    for :func:`aipm_core.testing.running`.
+    for :func:`aipm_devkit.testing.running`.
     """
     server = ServerSettings.model_validate({"port": 0, **settings.pop("server", {})})
-    told, signals = anyio.create_memory_object_stream[signal.Signals](1)
-    with told, signals:
-        async with running(Sessions, UiGateway, *plugins, data_dir=data_dir, **settings) as aipm:
-            url: asyncio.Future[str] = asyncio.Future()
-            serving = asyncio.create_task(serve(aipm.runtime, server, url.set_result, signals))
-            serving.add_done_callback(lambda task: url.done() or url.cancel(str(task)))
-            stage = Stage(aipm, await url)
-            try:
-                yield stage
-            finally:
-                await stage.http.aclose()
-                told.send_nowait(signal.SIGTERM)
-                await serving
+    sections = {"server": server}
+    async with (
+        running(
+            Sessions, UiGateway, *plugins, data_dir=data_dir, sections=sections, **settings
+        ) as aipm,
+        aipm.serving() as url,
+    ):
+        stage = ServedTeam(aipm, url)
+        yield stage
+        await stage.http.aclose()

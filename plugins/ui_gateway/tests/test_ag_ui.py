@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,14 +10,13 @@ from ag_ui import core as ag
 from aipm_agent_loop.plugin import AgentLoop
 from aipm_policy.plugin import Policy
 from aipm_sessions.api import Agent
-from aipm_sessions.plugin import REGISTRY
+from aipm_sessions.plugin import ADMINISTRATION
 from aipm_ui_gateway import api
-from aipm_ui_gateway.ag_ui_events import Translation
-from aipm_ui_gateway.testing import Person, Stage, served
+from aipm_ui_gateway.ag_ui.events import Translation
+from aipm_ui_gateway.testing import Person, ServedTeam, command, served
 from pydantic import TypeAdapter
 
-from aipm_core import Json, Plugin, PluginContext, Tx
-from aipm_core.context import NoConfig
+from aipm_core import AnyTool, Json, Plugin, Tx, hookimpl
 
 EVENTS: TypeAdapter[ag.Event] = TypeAdapter(ag.Event)
 PATH = "/ag-ui/p/bot"
@@ -26,14 +25,14 @@ PATH = "/ag-ui/p/bot"
 class Reader(Plugin):
     """An agent that asks before it reads, and says what it was sent."""
 
-    requires = (api.COMMANDS,)
-
-    def __init__(self, ctx: PluginContext[NoConfig]) -> None:
-        super().__init__(ctx)
-        board = ctx.services.use(api.COMMANDS)
-        board.handle("submitUserInput", api.SubmitUserInput, self.hear)
-        board.handle("provideConfirmation", api.ProvideConfirmation, self.judge)
-        board.handle("cancelRun", api.CancelRun, self.cancel)
+    @hookimpl
+    def aipm_tools(self) -> Iterable[AnyTool]:
+        for name, model, run in (
+            ("submitUserInput", api.SubmitUserInput, self.hear),
+            ("provideConfirmation", api.ProvideConfirmation, self.judge),
+            ("cancelRun", api.CancelRun, self.cancel),
+        ):
+            yield command(self.ctx, name, model, run)
 
     async def hear(
         self, tx: Tx, person: Agent, session: api.UiSession | None, payload: api.SubmitUserInput
@@ -104,7 +103,7 @@ def user(text: Json, message_id: str = "u1") -> Json:
 
 
 async def run(
-    stage: Stage, person: Person, *messages: Json, path: str = PATH, **more: Json
+    stage: ServedTeam, person: Person, *messages: Json, path: str = PATH, **more: Json
 ) -> list[ag.Event]:
     """Carry out one run; every event must be one the protocol knows."""
     body = {"threadId": "t1", "runId": "r1", "messages": list(messages), **more}
@@ -302,7 +301,7 @@ async def test_leaving_a_run_cancels_it_and_system_news_is_custom() -> None:
         assert rows
 
 
-async def cancelled(stage: Stage) -> bool | None:
+async def cancelled(stage: ServedTeam) -> bool | None:
     found = await stage.runtime.store.one("select 1 from events where type = 'onError'")
     return found is not None or None
 
@@ -327,7 +326,7 @@ async def test_the_real_agent_asks_runs_its_tool_and_answers(tmp_path: Path) -> 
     rule = {"tool": "file:*", "decision": "REQUIRE_USER_CONFIRMATION"}
     async with served(Policy, AgentLoop, policy={"rules": [rule]}) as stage:
         (tmp_path / "report.txt").write_text("all is well", encoding="utf-8")
-        await stage.runtime.services.use(REGISTRY).add_project("p", "p", tmp_path)
+        await stage.runtime.services.use(ADMINISTRATION).add_project("p", "p", tmp_path)
         await stage.agent("bot")
         ann = await stage.person("ann")
         asked = await run(stage, ann, user('!call file:read {"path": "report.txt"}'))

@@ -1,18 +1,17 @@
 """``aipm chat``: the program in a process of its own, talking to a served runtime."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import anyio
 import pytest
+from aipm_devkit.program import Install
 from aipm_sessions.api import Agent
 from aipm_ui_gateway import api
-from aipm_ui_gateway.testing import Stage, served
+from aipm_ui_gateway.testing import ServedTeam, command, served
 
-from aipm_core import Json, Plugin, PluginContext, Tx
-from aipm_core.context import NoConfig
-from aipm_core.testkit import Install
+from aipm_core import AnyTool, Json, Plugin, Tx, hookimpl
 
 NASTY = "\x1b[2J\x1b]0;owned\x07 \x1b]52;c;AAAA\x07 \x9b31m \u202egnp.exe \r> Allow? [y/N]"
 
@@ -20,13 +19,13 @@ NASTY = "\x1b[2J\x1b]0;owned\x07 \x1b]52;c;AAAA\x07 \x9b31m \u202egnp.exe \r> Al
 class Asker(Plugin):
     """An agent that asks before everything it is told to do, and answers like a villain."""
 
-    requires = (api.COMMANDS,)
-
-    def __init__(self, ctx: PluginContext[NoConfig]) -> None:
-        super().__init__(ctx)
-        board = ctx.services.use(api.COMMANDS)
-        board.handle("submitUserInput", api.SubmitUserInput, self.hear)
-        board.handle("provideConfirmation", api.ProvideConfirmation, self.judge)
+    @hookimpl
+    def aipm_tools(self) -> Iterable[AnyTool]:
+        for name, model, run in (
+            ("submitUserInput", api.SubmitUserInput, self.hear),
+            ("provideConfirmation", api.ProvideConfirmation, self.judge),
+        ):
+            yield command(self.ctx, name, model, run)
 
     async def hear(
         self, tx: Tx, person: Agent, session: api.UiSession | None, payload: api.SubmitUserInput
@@ -65,7 +64,7 @@ class Asker(Plugin):
         return {}
 
 
-async def typed(stage: Stage, tmp_path: Path, text: str, *args: str) -> str:
+async def typed(stage: ServedTeam, tmp_path: Path, text: str, *args: str) -> str:
     """Run the program with standard input and return what it wrote."""
     ann = await stage.person("ann")
     install = Install.make(tmp_path)

@@ -11,8 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-
-from aipm_core.testkit import AIPM, Install, Server
+from aipm_devkit.program import AIPM, Install, Server
 
 SCRIPT = [
     [{"text": "one"}],

@@ -9,31 +9,31 @@ from typing import Any
 
 import anyio
 import pytest
+from aipm_devkit.program import Install
+from aipm_devkit.testing import TestRuntime, running
 from aipm_sessions.api import DIRECTORY
-from aipm_sessions.plugin import REGISTRY, Sessions
+from aipm_sessions.plugin import ADMINISTRATION, Sessions
 from aipm_ui_gateway.api import UI_SESSIONS, UiSession, new_message
 from aipm_ui_gateway.plugin import UiGateway
 
 from aipm_core import Tx
-from aipm_core.testing import TestRuntime, running
-from aipm_core.testkit import Install
 
 SUBSCRIBERS, EVENTS = 500, 4
 
 
 async def sessions_of(aipm: TestRuntime) -> tuple[str, list[UiSession]]:
-    registry = aipm.runtime.services.use(REGISTRY)
-    await registry.add_project("p", "p", None)
+    administration = aipm.runtime.services.use(ADMINISTRATION)
+    await administration.add_project("p", "p", None)
     more: dict[str, Any] = {"project_id": "p", "name": "x", "role": "worker", "parent": None}
-    await registry.add_agent("bot", kind="ai", **more)
-    await registry.add_agent("ann", kind="human", **more)
-    token = await registry.add_token("ann")
+    await administration.add_agent("bot", kind="ai", **more)
+    await administration.add_agent("ann", kind="human", **more)
+    token = await administration.add_token("ann")
     ann = await aipm.runtime.services.use(DIRECTORY).agent(aipm.runtime.store, "ann")
     assert ann is not None
-    desk = aipm.runtime.services.use(UI_SESSIONS)
+    sessions = aipm.runtime.services.use(UI_SESSIONS)
 
     async def open_all(tx: Tx) -> list[UiSession]:
-        return [await desk.open(tx, ann, "p", "bot") for _ in range(SUBSCRIBERS)]
+        return [await sessions.open(tx, ann, "p", "bot") for _ in range(SUBSCRIBERS)]
 
     return token["token"], await aipm.runtime.store.write(open_all)
 

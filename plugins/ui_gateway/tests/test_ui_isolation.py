@@ -11,10 +11,10 @@ from typing import Any
 import anyio
 import httpx
 import pytest
-from aipm_sessions.api import SESSION_DESK, Agent
+from aipm_sessions.api import SESSIONS, Agent
 from aipm_ui_gateway import api
-from aipm_ui_gateway.client import connected
-from aipm_ui_gateway.testing import Person, Stage, served
+from aipm_ui_gateway.client.ui_client import connected
+from aipm_ui_gateway.testing import Person, ServedTeam, served
 
 from aipm_core import CallError, Event, Json
 
@@ -48,7 +48,9 @@ def sampled(kind: api.EventType, session: str) -> Event:
 
 
 @asynccontextmanager
-async def listeners(stage: Stage, person: Person, session: str) -> AsyncGenerator[dict[str, Next]]:
+async def listeners(
+    stage: ServedTeam, person: Person, session: str
+) -> AsyncGenerator[dict[str, Next]]:
     """Follow one session over every transport."""
     async with (
         connected(stage.ws, person.token) as socket,
@@ -191,9 +193,11 @@ async def test_a_session_is_opened_only_with_an_agent_of_a_shared_project() -> N
         }
 
 
-async def agent_session(stage: Stage, agent: Agent, project: str = "p") -> str:
-    desk = stage.runtime.services.use(SESSION_DESK)
-    session, _ = await stage.runtime.store.write(lambda tx: desk.open(tx, agent, project, "task"))
+async def agent_session(stage: ServedTeam, agent: Agent, project: str = "p") -> str:
+    sessions = stage.runtime.services.use(SESSIONS)
+    session, _ = await stage.runtime.store.write(
+        lambda tx: sessions.open(tx, agent, project, "task")
+    )
     return session.id
 
 
@@ -228,8 +232,8 @@ async def test_a_manager_follows_the_agents_below_and_nothing_else() -> None:
                 assert (await ui.event())["payload"]["content"] == "from below"
             with pytest.raises(CallError, match="セッションが見つかりません"):
                 await ui.command("closeSession", {"sessionId": watched})
-            desk = stage.runtime.services.use(SESSION_DESK)
-            await stage.runtime.store.write(lambda tx: desk.close(tx, watched, "logout"))
+            sessions = stage.runtime.services.use(SESSIONS)
+            await stage.runtime.store.write(lambda tx: sessions.close(tx, watched, "logout"))
             with anyio.fail_after(5):
                 assert await ui.event() == {"type": "session_closed", "sessionId": watched}
 

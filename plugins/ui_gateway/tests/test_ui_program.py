@@ -7,13 +7,12 @@ from pathlib import Path
 import anyio
 import httpx
 import pytest
+from aipm_devkit.program import Install, Server
+from aipm_devkit.testing import running
 from aipm_sessions.plugin import Sessions
 from aipm_ui_gateway.api import new_message
-from aipm_ui_gateway.client import connected
+from aipm_ui_gateway.client.ui_client import connected
 from aipm_ui_gateway.plugin import UiGateway
-
-from aipm_core.testing import running
-from aipm_core.testkit import Install, Server
 
 
 @pytest.fixture(scope="module")
@@ -78,14 +77,14 @@ async def test_an_announcement_of_another_process_reaches_everybody(install: Ins
 
 
 def test_an_announcement_needs_words(install: Install) -> None:
-    assert "nothing to announce" in install.run("announce", "  ", check=2).stderr
+    assert "content: 空白だけ" in install.run("announce", "  ", check=2).stderr
 
 
 def test_without_the_plugin_there_are_no_doors(tmp_path: Path) -> None:
     off = Install.make(
         tmp_path, "plugins.ui_gateway.enabled = false\nplugins.agent_loop.enabled = false\n"
     )
-    assert "'ui_gateway'" in off.run("announce", "x", check=2).stderr
+    assert "ui_gateway" in off.run("announce", "x", check=2).stderr
     with off.up() as server:
         for path in ("/ws", "/events", "/commands", "/schema/events.json"):
             assert httpx.get(server.url + path).status_code == 404

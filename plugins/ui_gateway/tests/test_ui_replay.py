@@ -10,15 +10,15 @@ import anyio
 import httpx
 import pytest
 from aipm_ui_gateway.api import new_message, system_message
-from aipm_ui_gateway.client import connected
-from aipm_ui_gateway.testing import Person, Stage, served
+from aipm_ui_gateway.client.ui_client import connected
+from aipm_ui_gateway.testing import Person, ServedTeam, served
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from aipm_core import Tx
 
 
-async def tell(stage: Stage, session: str, *contents: str) -> None:
+async def tell(stage: ServedTeam, session: str, *contents: str) -> None:
     """Publish many messages in one transaction."""
 
     async def record(tx: Tx) -> None:
@@ -28,7 +28,9 @@ async def tell(stage: Stage, session: str, *contents: str) -> None:
     await stage.runtime.store.write(record)
 
 
-async def read_some(stage: Stage, person: Person, session: str, seen: list[int], way: str) -> None:
+async def read_some(
+    stage: ServedTeam, person: Person, session: str, seen: list[int], way: str
+) -> None:
     """Take up where the last connection broke off, read a few events, and break off again."""
     count = random.randint(0, 8)
     if way == "sse":

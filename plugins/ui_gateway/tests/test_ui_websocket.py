@@ -2,7 +2,7 @@
 
 import anyio
 from aipm_ui_gateway.api import agent_state, new_message
-from aipm_ui_gateway.client import connected
+from aipm_ui_gateway.client.ui_client import connected
 from aipm_ui_gateway.testing import served
 
 

@@ -57,7 +57,7 @@ def put(file: File) -> bytes:
 
 
 def is_torn(before: bytes, lines: tuple[Line, ...]) -> bool:
-    """Say whether the file ends with the beginning of a line of ours, cut off by a crash."""
+    """Return whether the file ends with the beginning of a line of ours, cut off by a crash."""
     tail = before.rpartition(b"\n")[2]
     return bool(tail) and any(one.text.startswith(tail) for one in lines)
 

@@ -3,20 +3,36 @@
 import base64
 import binascii
 import json
-from typing import Any
+from typing import Any, TypeVar
 
 from aipm_agent_loop.api import Text, ToolCall
 from aipm_agent_loop.providers.scripted import _asked_for
-from aipm_ui_gateway.board import COMMAND_TYPES
-from aipm_ui_gateway.command_payloads import IMAGES, REFUSALS, SubmitUserInput
-from aipm_ui_gateway.orders import Checks, Order, id_of
+from aipm_sessions.api import arguments_digest
+from aipm_ui_gateway.ui_commands.frames import CommandFrame, id_of
+from aipm_ui_gateway.ui_commands.payloads import COMMAND_TYPES, IMAGES, SubmitUserInput
+from pydantic import BaseModel, ValidationError
 
 from aipm_core import CallError, Texts
+from aipm_core.pipeline.arguments import refusal_of
 from tests.fuzz.choices import Choices
 from tests.fuzz.shapes import shaped
 from tests.fuzz.target import Target
 
-checked = Checks(Texts.load("aipm_ui_gateway", "ja"), Texts.load("aipm_core", "ja"))
+CORE, OWN = Texts.load("aipm_core", "ja"), Texts.load("aipm_ui_gateway", "ja")
+REFUSALS = {"unsupported_type", "invalid_attachment", "content_empty"}
+M = TypeVar("M", bound=BaseModel)
+
+
+def checked(model: type[M], value: Any) -> M:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise refusal_of(error, CORE, OWN) from None
+
+
+def digest(command: CommandFrame) -> str:
+    return arguments_digest({"tool": command.type, "arguments": command.payload})
+
 
 TEXT = {"type": "string"}
 PICTURE = {
@@ -99,7 +115,7 @@ def is_picture(value: Any) -> bool:
 
 
 def has_types(payload: dict[str, Any], **types: type | tuple[type, ...]) -> bool:
-    """Say whether the payload has only these names, each of exactly one of these types."""
+    """Return whether the payload has only these names, each of exactly one of these types."""
     return all(
         name in types and type(value) in (*_tuple(types[name]), *MAYBE.get(name, ()))
         for name, value in payload.items()
@@ -157,7 +173,7 @@ RULES = {
 
 
 def parse(frame: Any) -> object:
-    order = checked(Order, frame)
+    order = checked(CommandFrame, frame)
     model = COMMAND_TYPES.get(order.type)
     return order, checked(model, order.payload) if model else None
 
@@ -168,7 +184,7 @@ def check(frame: Any) -> None:
     rule = RULES.get(frame["type"]) if good else None
     good = good and (rule is None or rule(frame.get("payload", {})))
     try:
-        order = checked(Order, frame)
+        order = checked(CommandFrame, frame)
         model = COMMAND_TYPES.get(order.type)
         payload = checked(model, order.payload) if model else None
     except CallError as error:
@@ -178,9 +194,9 @@ def check(frame: Any) -> None:
         return
     assert good
     again = json.loads(json.dumps(frame, sort_keys=True))
-    assert checked(Order, again).digest() == order.digest()
+    assert digest(checked(CommandFrame, again)) == digest(order)
     other = {**frame, "payload": {**order.payload, "more": 1}}
-    assert checked(Order, other).digest() != order.digest()
+    assert digest(checked(CommandFrame, other)) != digest(order)
     if isinstance(payload, SubmitUserInput):
         check_input(payload)
 

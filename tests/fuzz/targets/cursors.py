@@ -6,16 +6,16 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from aipm_file_chat.routes import Routes, _query
+from aipm_cli import discovery
+from aipm_cli.program import assemble
+from aipm_cli.settings import Settings
+from aipm_file_chat.routes import _query, number_of
+from aipm_ui_gateway.endpoints.event_stream import EventStreamEndpoint
 from aipm_ui_gateway.identity import Identity
-from aipm_ui_gateway.sse import EventStreamDoor
 from hypothesis import strategies as st
 
 from aipm_core import CallError
-from aipm_core.config import Settings
-from aipm_core.plugins import discovery
 from aipm_core.redaction import SECRET
-from aipm_core.runtime import assemble
 from tests.fuzz.awaiting import awaited
 from tests.fuzz.choices import Choices
 from tests.fuzz.target import Target
@@ -63,7 +63,6 @@ class Readers(NamedTuple):
 
     door: Any
     identity: Any
-    routes: Any
 
 
 @cache
@@ -90,13 +89,12 @@ def readers() -> Readers:
             services=ctx.services,
         )
 
-    ui, lookout = context("ui_gateway"), SimpleNamespace(may_follow=yes)
+    ui, follow_access = context("ui_gateway"), SimpleNamespace(begin=yes)
     identity = Identity(ui)
     nothing: Any = None
     return Readers(
-        EventStreamDoor(ui, nothing, identity, lookout),  # type: ignore[arg-type]
+        EventStreamEndpoint(ui, nothing, identity, follow_access),  # type: ignore[arg-type]
         identity,
-        Routes(context("file_chat"), nothing, nothing, nothing),
     )
 
 
@@ -131,15 +129,13 @@ def check_page(ask: Ask) -> None:
     query = _query({"query_string": ask.query})
     for name, least in (("after", 0), ("limit", 1)):
         text = query.get(name)
-        try:
-            number = readers().routes._number(query, name, default=7, least=least)
-        except CallError as error:
-            assert (error.code, error.status) == ("invalid_arguments", 400)
-            assert text is not None
-            assert not is_number(text) or int(text) < least
+        if text is None:
             continue
-        assert number == (7 if text is None else int(text))
-        assert text is None or is_number(text)
+        number = number_of(text, least)
+        if is_number(text) and int(text) >= least:
+            assert number == int(text)
+        else:
+            assert number == text, "what is no number is left to the tool, which refuses it"
 
 
 def check(ask: Ask) -> None:

@@ -1,11 +1,11 @@
 """The headers that decide who is asking and whether he may: bearer, media types, Host, Origin."""
 
+from aipm_http_server.bearer import bearer
+from aipm_http_server.guard import Guard
+from aipm_http_server.settings import ServerSettings
 from aipm_mcp_transport.headers import Head
 from hypothesis import strategies as st
 
-from aipm_core.config import ServerSettings
-from aipm_core.server.bearer import bearer
-from aipm_core.server.guard import Guard
 from tests.fuzz.choices import Choices
 from tests.fuzz.target import Target
 
@@ -27,6 +27,7 @@ GUARD = Guard(
     lambda *_: None,  # type: ignore[arg-type]
     ServerSettings(allowed_hosts=("Team.example",), allowed_origins=("https://UI.example",)),
     8137,
+    lambda _: None,  # type: ignore[arg-type, return-value]
 )
 
 

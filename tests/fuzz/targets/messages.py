@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import orjson
 from aipm_mcp_transport.lines import LineReader
-from aipm_mcp_transport.stdio import StdioFront
+from aipm_mcp_transport.stdio import StdioServer
 from hypothesis import strategies as st
 
 from tests.fuzz.awaiting import awaited
 from tests.fuzz.choices import Choices
-from tests.fuzz.rpc import MESSAGE, check_answer, desk, is_plain_id, parsed, written
+from tests.fuzz.rpc import MESSAGE, check_answer, is_plain_id, parsed, stand_in_gateway, written
 from tests.fuzz.shapes import shaped
 from tests.fuzz.target import Target
 
@@ -50,8 +50,8 @@ async def hold(talk: Talk) -> tuple[list[bytes], list[bytes]]:
     """Hold one conversation; return the lines that came in and those that went out."""
     paper: Any = Paper()
     pieces: Any = Pieces(talk)
-    _, calls, face = desk()
-    front, heard = StdioFront(calls, face, paper, None, 60.0), list[bytes]()
+    _, calls, server_info = stand_in_gateway()
+    front, heard = StdioServer(calls, server_info, paper, None, 60.0), list[bytes]()
     async for line in LineReader(pieces).lines():
         assert isinstance(line, bytes)
         heard.append(line)

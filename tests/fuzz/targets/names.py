@@ -3,15 +3,16 @@
 import string
 from pathlib import PurePosixPath, PureWindowsPath
 
+from aipm_devkit.scaffold import _NAME as PLUGIN_NAME
 from aipm_file_chat.lines import has_file
-from aipm_file_chat.places import Place
+from aipm_file_chat.safe_paths import ChatPath
 from aipm_markers.config import Word
+from aipm_sessions.api import check_name, is_name
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from aipm_core import CallError, check_name, is_name
-from aipm_core.cli.scaffold import _NAME as PLUGIN_NAME
-from aipm_core.compiling import _NAME as TOOL_NAME
+from aipm_core import CallError
+from aipm_core.pipeline.build import _NAME as TOOL_NAME
 from tests.fuzz.target import Target
 
 ENDS = string.ascii_lowercase + string.digits
@@ -52,7 +53,7 @@ def check_harmless(text: str) -> None:
     """A name is one step of a path, wherever it is used."""
     for flavour in (PurePosixPath, PureWindowsPath):
         assert flavour("/root", text).parent == flavour("/root")
-    assert Place("/project", text).shown.split("/")[2:3] == [text]
+    assert ChatPath("/project", text).shown.split("/")[2:3] == [text]
     assert text.encode("ascii").decode("ascii").casefold() == text
 
 

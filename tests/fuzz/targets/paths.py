@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from aipm_agent_loop.place import OutOfBounds, Place
+from aipm_agent_loop.project_directory import OutOfBounds, ProjectDirectory
 from hypothesis import strategies as st
 
 from tests.fuzz.target import Target
@@ -17,7 +17,7 @@ ALLOWED, FORBIDDEN = b"inside", b"outside"
 class Land(NamedTuple):
     """A project with every trap in it, and what may be seen of it."""
 
-    place: Place
+    place: ProjectDirectory
     files: frozenset[int]
     directories: frozenset[int]
 
@@ -26,11 +26,12 @@ class Land(NamedTuple):
 def land() -> Land:
     outside = Path(tempfile.mkdtemp(prefix="aipm-fuzz-"))
     root = outside / "project"
-    for name in ("a/b/c", ".ai-pm/agents/x", "data"):
+    for name in ("a/b/c", ".ai-pm/agents/x", "a/.ai-pm/agents", "a/.AI-PM", "data"):
         (root / name).mkdir(parents=True)
     for name in ("f", "a/f", "a/b/f", "a/b/c/f", "é", "..."):
         (root / name).write_bytes(ALLOWED)
-    for secret in (outside / "secret", root / ".ai-pm/agents/x/f", root / "data/f"):
+    hidden = (".ai-pm/agents/x/f", "a/.ai-pm/agents/f", "a/.AI-PM/f", "data/f")
+    for secret in (outside / "secret", *(root / name for name in hidden)):
         secret.write_bytes(FORBIDDEN)
     (root / "link").symlink_to(outside / "secret")
     (root / "out").symlink_to(outside)
@@ -40,7 +41,7 @@ def land() -> Land:
     seen = [root, root / "a", root / "a/b", root / "a/b/c"]
     files = [file for file in root.rglob("*") if file.is_file() and file.read_bytes() == ALLOWED]
     return Land(
-        Place(root, root / "data"),
+        ProjectDirectory(root, root / "data"),
         frozenset(file.stat().st_ino for file in files),
         frozenset(directory.stat().st_ino for directory in seen),
     )
@@ -69,6 +70,7 @@ def read(data: bytes) -> str:
 
 PIECES = (
     *("/", "..", ".", "f", "a", "b", "c", "link", "out", "up", "hard", "pipe", "data", ".ai-pm"),
+    ".AI-PM",
     *("agents", "x", "secret", "project", "\x00", "é", "...", "~", "\\", "a/b/", "../", "./"),
 )
 TARGET = Target[str](

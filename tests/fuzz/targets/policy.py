@@ -27,6 +27,7 @@ NAMES = (
     "",
     "a\nb",
     "rm -rf /",
+    "'rm'  -rf\t/",
     "[",
     "a|b",
     "あい",
@@ -55,30 +56,67 @@ def globbed(text: str, pattern: str) -> bool:
     return reach[-1]
 
 
-def matches(case: Case) -> bool:
+def matches(case: Case, decision: str = "DENY") -> bool:
     rule = Rule.model_validate(
         {
             "tool": case.tool_pattern,
-            "decision": "DENY",
+            "decision": decision,
             "arguments": {"path": case.argument_pattern},
         }
     )
-    inquiry: Any = SimpleNamespace(
-        tool=SimpleNamespace(name=case.tool), session=None, args=case.arguments
-    )
+    tool = SimpleNamespace(name=case.tool, arguments={"properties": {"path": {}}})
+    inquiry: Any = SimpleNamespace(tool=tool, session=None, args=case.arguments)
     return _matches(rule, inquiry)
 
 
+def leaves(value: Any) -> list[str]:
+    """List what stands in a value, from left to right."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [word for item in value for word in leaves(item)]
+    return [value if isinstance(value, str) else canonical(value)]
+
+
+def bare(line: str) -> str:
+    """Write a line without quoting, one space between its words, letter by letter."""
+    said = ""
+    for letter in line:
+        if letter in "\"'\\":
+            continue
+        if not letter.isspace():
+            said += letter
+        elif said and not said.endswith(" "):
+            said += " "
+    return said.removesuffix(" ")
+
+
+def check_rules(case: Case, denies: bool, allows: bool) -> None:
+    value = case.arguments.get("path")
+    text = value if isinstance(value, str) else canonical(value)
+    line = " ".join(leaves(value))
+    named = globbed(case.tool, case.tool_pattern)
+    denied = any(globbed(one, case.argument_pattern) for one in (text, line, bare(line)))
+    assert denies == (named and denied)
+    plainly = [text, line] if is_plain(value) else [text]
+    allowed = any(globbed(one, case.argument_pattern) for one in plainly)
+    assert allows == (named and "path" in case.arguments and allowed)
+
+
+def is_plain(value: Any) -> bool:
+    """Return whether a list is words that need no quoting."""
+    if not isinstance(value, list) or not value:
+        return False
+    return all(
+        isinstance(word, str) and word and bare(word) == word.replace(" ", "_") for word in value
+    )
+
+
 def check(case: Case) -> None:
-    matched = matches(case)
+    denies, allows = matches(case), matches(case, "ALLOW")
     if "[" not in case.tool_pattern + case.argument_pattern:
-        value = case.arguments.get("path")
-        text = value if isinstance(value, str) else canonical(value)
-        assert matched == (
-            globbed(case.tool, case.tool_pattern)
-            and "path" in case.arguments
-            and globbed(text, case.argument_pattern)
-        )
+        check_rules(case, denies, allows)
+    assert denies >= allows, "whatever can be allowed could have been denied"
     written = canonical(case.arguments)
     assert canonical(json.loads(written)) == written
     backwards = dict(reversed(case.arguments.items()))
@@ -91,6 +129,8 @@ def read(data: bytes) -> Case:
     arguments = {choices.text(): choices.value() for _ in range(choices.byte() % 3)}
     if not choices.once_in(6):
         arguments["path"] = choices.pick(NAMES) if not choices.once_in(4) else choices.value()
+        if choices.once_in(3):
+            arguments["path"] = [choices.pick(NAMES), arguments["path"]]
     arguments.pop("session_token", None)
     return Case(choices.pick(PATTERNS), choices.pick(PATTERNS), choices.pick(NAMES), arguments)
 

@@ -5,13 +5,21 @@ from typing import Any, NamedTuple
 
 import orjson
 from aipm_mcp_transport.fastlane import FastLane
-from aipm_mcp_transport.http import Endpoint
+from aipm_mcp_transport.http import McpEndpoint
 from aipm_mcp_transport.protocol import VERSION_KEY
 from hypothesis import strategies as st
 
 from tests.fuzz.awaiting import awaited
 from tests.fuzz.choices import Choices
-from tests.fuzz.rpc import MESSAGE, TOOLS, check_answer, desk, is_plain_id, parsed, written
+from tests.fuzz.rpc import (
+    MESSAGE,
+    TOOLS,
+    check_answer,
+    is_plain_id,
+    parsed,
+    stand_in_gateway,
+    written,
+)
 from tests.fuzz.shapes import shaped
 from tests.fuzz.target import Target
 
@@ -61,15 +69,19 @@ class Exchange:
         await send({"type": "http.response.start", "status": 202, "headers": []})
 
 
+async def nobody(_: str) -> bool:
+    return False
+
+
 @cache
 def lane() -> FastLane:
-    gateway, calls, face = desk()
-    return FastLane(gateway, calls, face, 60.0)
+    gateway, calls, server_info = stand_in_gateway()
+    return FastLane(gateway, calls, server_info, 60.0)
 
 
 async def carry(post: Post) -> Exchange:
     exchange = Exchange(post)
-    endpoint = Endpoint(lane(), exchange.sdk, stateless=True)
+    endpoint = McpEndpoint(lane(), exchange.sdk, nobody, stateless=True)
     scope = {"type": "http", "method": "POST", "headers": post.headers}
     await endpoint(scope, exchange.receive, exchange.send)
     return exchange

@@ -7,17 +7,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from aipm_cli import discovery
+from aipm_cli.settings import Settings
+from aipm_cli.settings_file import parse, table_of
+from aipm_cli.table_check import checked
 from hypothesis import strategies as st
 
 from aipm_core.clock import iso
-from aipm_core.config import Settings, checked, parse, table_of
-from aipm_core.context import PluginClass
 from aipm_core.errors import ConfigError, StartupError
-from aipm_core.plugins import discovery
+from aipm_core.plugin import PluginClass
 from tests.fuzz.target import Target
 
 FILE = Path("/nowhere/aipm.toml")
-TOP = {"data_dir", "locale", "server", "store", "log", "telemetry", "plugins"}
+TOP = {"person", "data_dir", "locale", "server", "store", "log", "telemetry", "plugins"}
 
 
 class Given(NamedTuple):

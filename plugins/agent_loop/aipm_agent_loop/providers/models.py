@@ -28,7 +28,7 @@ from aipm_agent_loop.api import (
     UserMessage,
 )
 from aipm_agent_loop.config import AgentLoopConfig
-from aipm_core import ConfigError, Json, logs, new_id
+from aipm_core import ConfigError, Json, new_id
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, UserContent
@@ -104,6 +104,7 @@ class PydanticAi:
 
 
 def _load(config: AgentLoopConfig) -> Model:
+    from aipm_cli.api import hide_secret
     from pydantic_ai.models import infer_model
     from pydantic_ai.providers import infer_provider, infer_provider_class
 
@@ -112,7 +113,7 @@ def _load(config: AgentLoopConfig) -> Model:
         given["base_url"] = config.base_url
     if config.api_key_env:
         given["api_key"] = os.environ.get(config.api_key_env, "")
-        logs.hide(given["api_key"])  # many an API repeats the key it refuses
+        hide_secret(given["api_key"])  # many an API repeats the key it refuses
     if not given:
         return infer_model(config.model or "", infer_provider)
     return infer_model(config.model or "", lambda name: infer_provider_class(name)(**given))

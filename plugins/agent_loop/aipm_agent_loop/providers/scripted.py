@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import anyio
+from aipm_http_server.api import BadJson, parse_json
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from aipm_agent_loop.api import (
@@ -29,7 +30,6 @@ from aipm_agent_loop.api import (
     UserMessage,
 )
 from aipm_core import ConfigError, Json, new_id
-from aipm_core.wire import BadJson, parse_json
 
 _CALL = "!call"
 _WORDS = re.compile(r"\s*\S+|\s+$")

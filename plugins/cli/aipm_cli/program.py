@@ -1,0 +1,117 @@
+"""Runtimes of the installed program: its plugins, on the store that the settings name."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from aipm_operations.api import INSTALLED
+from aipm_store.api import engine_for, with_log
+
+from aipm_cli import discovery
+from aipm_cli.inventory import Inventory
+from aipm_cli.settings import Settings
+from aipm_core import (
+    Clock,
+    Migration,
+    PluginClass,
+    PluginError,
+    ServeMode,
+    steady_clock,
+    system_clock,
+)
+from aipm_core.host import Runtime
+
+
+@asynccontextmanager
+async def open_runtime(
+    settings: Settings,
+    classes: Mapping[str, PluginClass] | None = None,
+    clock: Clock = system_clock,
+    steady: Clock | None = None,
+    mode: ServeMode | None = None,
+    *,
+    feeding: bool = True,
+) -> AsyncGenerator[Runtime]:
+    """Open a runtime, with the plugins of the settings or with the given ones only.
+
+    ``steady`` tells whether ``clock`` jumps: by default the machine's count, which goes with the
+    system's clock; a clock of one's own is taken at its word. With a ``mode`` it is ready to serve.
+    Without ``feeding`` no sink is shown anything: a short command would be cut in the middle of it.
+
+    A plugin that fails stops the start, or is left out if its table says ``optional = true``: then
+    everything is built and opened anew without it, so that nothing of it is left.
+    """
+    count = steady or (steady_clock if clock is system_clock else clock)
+    start = _Start.of(settings, classes)
+    while True:
+        runtime = start.built(clock, count)
+        async with AsyncExitStack() as lives:
+            try:
+                await lives.enter_async_context(runtime.opened(feeding=feeding))
+                if mode is not None:
+                    await lives.enter_async_context(runtime.serving(mode))
+            except PluginError as error:
+                start.leave_out(error)
+                continue
+            yield runtime
+            return
+
+
+def assemble(
+    settings: Settings,
+    classes: Mapping[str, PluginClass] | None = None,
+    clock: Clock = system_clock,
+    steady: Clock = steady_clock,
+) -> Runtime:
+    """Build a runtime; nothing is opened, created or started."""
+    return _Start.of(settings, classes).built(clock, steady)
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """The plugins of a start: what was chosen, what remains of it, and what went wrong."""
+
+    settings: Settings
+    choices: Sequence[discovery.Choice]
+    remaining: dict[str, PluginClass]
+    failures: dict[str, str]
+
+    @classmethod
+    def of(cls, settings: Settings, classes: Mapping[str, PluginClass] | None) -> _Start:
+        """Take the given plugins, or load those of the settings."""
+        failures: dict[str, str] = {}
+        if classes is not None:
+            return cls(settings, (), dict(classes), failures)
+        choices = discovery.choose(discovery.installed(), settings)
+        return cls(settings, choices, discovery.load(choices, settings, failures), failures)
+
+    def built(self, clock: Clock, steady: Clock) -> Runtime:
+        """Build with what remains; an optional plugin that cannot be built is taken out of it."""
+        installation = discovery.InstalledPlugins(self.choices)
+        while True:
+            engine = engine_for(self.settings)
+            try:
+                runtime = Runtime(
+                    self.settings, engine, self.remaining, installation, clock, steady
+                )
+            except PluginError as error:
+                self.leave_out(error)
+                continue
+            told = Inventory(self.settings, tuple(self.choices), self.failures, runtime)
+            runtime.services.provide(INSTALLED, told)
+            return runtime
+
+    def leave_out(self, error: PluginError) -> None:
+        """Go on without a plugin that may fail; for any other the start ends here."""
+        if error.plugin not in self.remaining:
+            raise error
+        discovery.skip_optional(error, self.settings.of(error.plugin))
+        self.failures[error.plugin] = error.reason
+        del self.remaining[error.plugin]
+
+
+def migrations_of(settings: Settings) -> dict[str, Sequence[Migration]]:
+    """Return every step the installed program knows, by plugin. Nothing is opened."""
+    return with_log(assemble(settings).migrations())

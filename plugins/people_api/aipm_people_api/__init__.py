@@ -1,0 +1,1 @@
+"""What people do, over HTTP: log in, see their tools, call them."""

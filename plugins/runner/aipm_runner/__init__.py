@@ -1,0 +1,1 @@
+"""Runs: programs of agents, started when there is work, watched, and cleaned up after."""

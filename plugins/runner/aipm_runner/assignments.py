@@ -1,0 +1,30 @@
+"""What the machine of a run has to know to start it."""
+
+from __future__ import annotations
+
+from aipm_sessions.api import DIRECTORY
+
+from aipm_core import PluginContext
+from aipm_runner.agent_programs import AgentPrograms
+from aipm_runner.config import RunnerConfig
+from aipm_runner.run_records import Assignment
+from aipm_runner.runs import Run
+
+
+class Assignments:
+    """Puts a claimed run together with its agent's fields and its project's directory."""
+
+    def __init__(self, ctx: PluginContext[RunnerConfig], agents: AgentPrograms) -> None:
+        self._ctx = ctx
+        self._agents = agents
+        self._directory = ctx.services.use(DIRECTORY)
+
+    async def of(self, run: Run) -> Assignment:
+        """Return the assignment of a run."""
+        store = self._ctx.store
+        project = await self._directory.project(store, run.project_id)
+        return Assignment(
+            run=run,
+            agent=await self._agents.find(store, run.agent_id),
+            directory=project.directory if project else None,
+        )

@@ -1,0 +1,123 @@
+"""Programs that are spoken with: what they need before they start, and what is kept of them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import anyio.to_thread
+
+from aipm_core import Json, PluginContext, redact
+from aipm_runner.api import Answer, Client, Driver, Launch, RunnerAdapter, RunStart, TurnEnd
+from aipm_runner.config import ProgramSettings, RunnerConfig
+from aipm_runner.drivers.dialogue import Dialogue
+from aipm_runner.homes import Homes
+from aipm_runner.process import RunProcess
+from aipm_runner.run_records import RunRecords
+from aipm_runner.runs import Run, Runs
+
+LONGEST_MESSAGE_BYTES = 16 * 1024 * 1024
+
+
+class Conversations:
+    """Prepares homes, and speaks with programs whose adapters have a driver."""
+
+    def __init__(self, ctx: PluginContext[RunnerConfig], runs: Runs) -> None:
+        self._ctx = ctx
+        self._runs = runs
+        self._homes = Homes(ctx.data_dir)
+        self._here: set[str] = set()
+
+    async def prepare(self, run: Run, adapter: RunnerAdapter, settings: ProgramSettings) -> Path:
+        """Return a home for a run, with the login in it where the settings allow that."""
+        if adapter.drive is None:
+            return Path()
+        left = self._homes.names()  # before the look at who lives: a run is there before its home
+        left -= {one.id for one in await self._runs.alive()}
+        left -= self._here
+        self._here.add(run.id)
+        files = (*adapter.login_files, *settings.login_files) if settings.login else ()
+
+        def make() -> Path:
+            for ended in left:
+                self._homes.remove(ended)
+            home = self._homes.make(run.id)
+            self._homes.log_in(home, Path.home(), files)
+            return home
+
+        return await anyio.to_thread.run_sync(make)
+
+    def variables(self, adapter: RunnerAdapter) -> dict[str, str]:
+        """Return what an adapter's kind of program takes from the environment."""
+        return {name: os.environ[name] for name in adapter.variables if name in os.environ}
+
+    def fill(self, home: Path, launch: Launch) -> None:
+        """Write the files of a run; raises ``ValueError`` or ``OSError``."""
+        self._homes.fill(home, launch.files)
+
+    def begin(
+        self,
+        run: Run,
+        adapter: RunnerAdapter,
+        start: RunStart,
+        records: RunRecords,
+        log: Callable[[str, str], None],
+    ) -> Dialogue | None:
+        """Return the conversation with a program, if it is one that is spoken with."""
+        drive = adapter.drive
+        if drive is None:
+            return None
+
+        def driver(client: Client) -> Driver:
+            return drive(start, client)
+
+        async def guard(tool: str, arguments: Mapping[str, Json]) -> Answer:
+            return await records.judge(run.id, tool, arguments)
+
+        return Dialogue(
+            driver,
+            guard,
+            log,
+            longest=self._ctx.config.line_bytes,
+            start_seconds=self._ctx.config.start_seconds,
+            repeats=not adapter.abilities.reason,
+        )
+
+    async def forget(self, run: Run) -> None:
+        """Remove the home of a run that has ended."""
+        self._here.discard(run.id)
+        await anyio.to_thread.run_sync(self._homes.remove, run.id)
+
+
+def said_text(ctx: PluginContext[RunnerConfig], program: str, end: TurnEnd) -> str:
+    """Say in one sentence why a program could not go on, with its own words behind."""
+    key = f"said.{end.reason}"
+    if ctx.texts.find(key) is None:
+        key = "said.process_failed"
+    told = ctx.texts(key, program=program)
+    return f"{told} ({redact(end.detail)})" if end.detail else told
+
+
+class Speaking:
+    """A conversation under way with a process."""
+
+    def __init__(self, dialogue: Dialogue, process: RunProcess, prompt: str) -> None:
+        self.dialogue = dialogue
+        self._process = process
+        dialogue.attach(process.write)
+        self._task = asyncio.create_task(self._speak(prompt))
+
+    async def _speak(self, prompt: str) -> None:
+        await self.dialogue.hold(prompt)
+        self._process.close_input()
+
+    async def cancel(self) -> None:
+        """Tell the program to stop, then that nothing more will come."""
+        await self.dialogue.cancel()
+        self._process.close_input()
+
+    def close(self) -> None:
+        """Stop speaking."""
+        self._task.cancel()

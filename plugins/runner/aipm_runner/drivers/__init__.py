@@ -1,0 +1,1 @@
+"""How programs are spoken with: one driver for each protocol."""

@@ -1,0 +1,1 @@
+"""Front ends that speak the AG-UI protocol."""

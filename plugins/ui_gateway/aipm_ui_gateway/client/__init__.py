@@ -1,0 +1,1 @@
+"""``aipm chat``: a user interface in a terminal."""

@@ -1,0 +1,1 @@
+"""The page: everything a person needs to see and decide, live, in a browser."""

@@ -1,0 +1,88 @@
+"""All cases, and the few writes that nobody is killed in."""
+
+from tests.crashes import chat, people, questions, tasks, turns
+from tests.crashes.case import Case
+
+CASES: tuple[type[Case], ...] = (
+    *(chat.SendMessage, chat.Broadcast, chat.RespondChat, chat.ReadMessages, chat.HumanReads),
+    *(chat.FilesSettle, chat.SearchIndex),
+    *(chat.StartConversation, chat.AnswerConversation, chat.EndConversation, chat.Attend),
+    *(chat.HearOfTheEnd, chat.ConversationTimesOut, chat.ConversationLosesASide),
+    *(chat.Delegate, chat.ReportDelegation, chat.DelegationTakenBack),
+    *(tasks.CreateTask, tasks.UpdateTask, tasks.TakeTask, tasks.ReportCompleted),
+    *(tasks.SilentSessionLosesItsTask, tasks.RequestTask, tasks.DecideRequest),
+    *(tasks.AdjustTask, tasks.NotifyTask, tasks.ReadNotifications, tasks.ResultWithheld),
+    *(tasks.LogIn, tasks.LogOut, tasks.TouchesFlushed, tasks.SessionExpires),
+    *(people.AddProject, people.AddAgent, people.AssignAgent, people.Rekey, people.AddToken),
+    *(people.RevokeToken, people.AddTask, people.MoveTask, people.ApproveRequest),
+    *(
+        people.Notify,
+        people.Announce,
+        people.Claim,
+        people.ClaimEnded,
+        people.PauseProject,
+        people.EndSession,
+        people.EditAgent,
+        people.StopRun,
+        people.RevokeGrant,
+    ),
+    *(people.PersonSays, people.PersonWithdraws, people.PersonEdits, people.PersonLogsIn),
+    *(people.GiveCommand, people.AgUiRun, people.EventsForgotten, people.ClockNoted),
+    *(questions.Denied, questions.PermissionNoted, questions.Asked, questions.Used),
+    *(questions.AskedAtTheClient, questions.Withdrawn, questions.TimedOut),
+    *(questions.ApprovedAtTheCommandLine, questions.QuestionsSwept),
+    *(turns.Turn, turns.SecondTurn, turns.StoppedInATurn, turns.FoundAfterACrash),
+)
+
+_SETS_UP = "for code in this process, which sets something up; commands call the tool"
+NOT_KILLED = {
+    "aipm_sessions.administration:Administration.add_project": _SETS_UP,
+    "aipm_sessions.administration:Administration.add_agent": _SETS_UP,
+    "aipm_sessions.administration:Administration.assign": _SETS_UP,
+    "aipm_sessions.administration:Administration.rekey": _SETS_UP,
+    "aipm_sessions.administration:Administration.add_token": _SETS_UP,
+    "aipm_sessions.administration:Administration.revoke_token": _SETS_UP,
+    "aipm_sessions.agent_fields:CollectedAgentFields.edit": _SETS_UP,
+    "aipm_sessions.pauses:ProjectPauses.set_paused": _SETS_UP,
+    "aipm_tasks.service:SqlTaskService.add": _SETS_UP,
+    "aipm_tasks.service:SqlTaskService.move": _SETS_UP,
+    "aipm_notifications.sender:Sender.send": _SETS_UP,
+    "aipm_file_chat.corrections:Corrections.withdraw": _SETS_UP,
+    "aipm_file_chat.corrections:Corrections.edit": _SETS_UP,
+    "aipm_store.event_log:SqlEventLog.publish": _SETS_UP,
+    "aipm_http_server.readiness:Readiness._ask": "is taken back in any case",
+    "aipm_ui_gateway.follow_access:FollowAccess.begin": "a mark that whoever returns sets again",
+    "aipm_agent_loop.workers:Workers.working": "changes nothing, it only wakes",
+    "aipm_sessions.people_login:PeopleLogin.end": "one update; a person leaves again",
+    "aipm_sessions.people_login:PeopleLogin.new_code": "a code nobody saw is asked for again",
+    "aipm_sessions.people_login:PeopleLogin.with_code": "as PeopleLogin.with_passkey",
+    "aipm_sessions.person_calls:OneCall.settle": "remembers what is done already",
+    "aipm_sessions.ui_tokens:UiTokens._note_use": "a moment that the next use sets again",
+    "aipm_views.inbox_notes:PersonalNotes.hand_over": "one row, which its person sets again",
+    "aipm_views.inbox_notes:PersonalNotes.snooze": "one row, which its person sets again",
+    "aipm_views.projector:Projector._begin": "made from the store; plugins/views kills servers",
+    "aipm_views.projector:Projector._compared": "made from the store; plugins/views kills servers",
+    "aipm_views.projector:Projector._write": "made from the store; plugins/views kills servers",
+    "aipm_store.sink_feeds:SinkFeed._show_from_kept_place": "where a sink begins; begun again",
+    "aipm_store.sink_feeds:SinkFeed._show_from_kept_place#2": "a lease, which runs out by itself",
+    "aipm_store.sink_feeds:SinkFeed._show_from_kept_place#3": "a lease, which runs out by itself",
+    "aipm_store.sink_feeds:SinkFeed._show_page": "shown again; tests/test_event_sinks.py kills",
+    "aipm_webhook.delivery:Delivery._send_next": "sent again; plugins/webhook kills the server",
+    "aipm_agent_loop.workers:Workers._work#2": "needs an error nobody knows; as Workers._work",
+}
+
+# One write of every plugin and two crashes each; each of the three moments often.
+SHORT: tuple[tuple[type[Case], tuple[str, str]], ...] = (
+    (chat.SendMessage, ("committed", "told")),
+    (chat.StartConversation, ("inside", "committed")),
+    (chat.ReportDelegation, ("committed", "told")),
+    (tasks.RequestTask, ("inside", "committed")),
+    (tasks.ReadNotifications, ("inside", "told")),
+    (tasks.LogIn, ("inside", "committed")),
+    (people.GiveCommand, ("committed", "told")),
+    (people.AgUiRun, ("inside", "committed")),
+    (chat.Broadcast, ("inside", "committed")),
+    (people.PersonLogsIn, ("inside", "committed")),
+    (questions.Used, ("inside", "committed")),
+    (turns.Turn, ("inside", "committed")),
+)
