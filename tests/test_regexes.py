@@ -1,7 +1,8 @@
 """No regular expression of the project can be made to hold up the server.
 
-``re`` keeps the interpreter while it works, so one message could freeze everything. This is the
-one test that looks at time, because time is the promise: 50 ms of CPU for any megabyte.
+``re`` keeps the interpreter while it works, so one message could freeze everything. The promise is
+a cost that grows with the text alone: no hostile megabyte takes more than twenty times as long as a
+plain scan of it (about 10 ms). An expression that backtracks takes thousands of scans.
 """
 
 import json
@@ -11,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+MOST_SCANS = 20
 PROBE = Path(__file__).with_name("regex_probe.py")
 
 
 @pytest.mark.timeout(300)
-def test_no_expression_takes_more_than_50_ms_on_a_megabyte(tmp_path: Path) -> None:
+def test_no_expression_takes_more_than_twenty_scans_of_a_megabyte(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, PROBE, tmp_path], capture_output=True, text=True, timeout=240
     )
@@ -23,5 +25,5 @@ def test_no_expression_takes_more_than_50_ms_on_a_megabyte(tmp_path: Path) -> No
     report = json.loads(done.stdout)
     assert any("タスク作成" in pattern for pattern in report), "the probe has lost the markers"
     assert any("a-z0-9_-" in pattern for pattern in report), "the probe has lost the names"
-    slow = {pattern: took for pattern, took in report.items() if took[0] > 50}
+    slow = {pattern: took for pattern, took in report.items() if took[0] > MOST_SCANS}
     assert not slow

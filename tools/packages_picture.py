@@ -82,11 +82,14 @@ def draw(graph: Mapping[str, set[str]], sizes: Mapping[str, int]) -> str:
 def _labels(place: int, name: str, size: int, side: int) -> list[str]:
     across, down = LEFT + place * CELL, TOP + place * CELL
     shown = escape(name.removeprefix("aipm_"))
+    lines = (
+        f"{size / 1000:.1f} k"  # rounded, so that not every line written makes the picture stale
+    )
     return [
         f'<rect class="self" x="{across}" y="{down}" width="{CELL}" height="{CELL}"/>',
         f'<path class="line" d="M{LEFT} {down}h{side}M{across} {TOP}v{side}"/>',
         f'<text x="{LEFT - 70}" y="{down + 16}" text-anchor="end">{shown}</text>',
-        f'<text class="size" x="{LEFT - 10}" y="{down + 16}" text-anchor="end">{size:,}</text>',
+        f'<text class="size" x="{LEFT - 10}" y="{down + 16}" text-anchor="end">{lines}</text>',
         f'<text transform="translate({across + 15} {TOP - 8}) rotate(-60)">{shown}</text>',
     ]
 
