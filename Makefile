@@ -26,10 +26,10 @@ $(RUNTIME): pyproject.toml constraints.txt  # only what the program needs; tests
 	@$(BIN)/python -c 'import aipm_demo'
 	@touch $(RUNTIME)
 
-test: $(STAMP) check  ## the whole test suite
+test: $(STAMP) check browser  ## the whole test suite
 	$(BIN)/pytest -m "not long" -n auto --dist loadfile
 
-coverage: $(STAMP)  ## the suite once more, counting: fails when too little of the code is reached
+coverage: $(STAMP) browser  ## the suite once more, counting: fails when too little of the code is reached
 	rm -rf build/coverage
 	$(BIN)/coverage run -m pytest -m "not long" -n auto --dist loadfile
 	$(BIN)/python tools/coverage_gate.py
@@ -40,6 +40,10 @@ check: $(STAMP) check-page  ## style, types, architecture, security
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive aipm_core plugins 2>/dev/null
+
+.PHONY: browser
+browser: $(STAMP)  ## Chromium for the tests of the page; installs Debian's where it may
+	@$(BIN)/python -m tools.browser
 
 PAGE_TOOLS := build/page-tools
 check-page:  ## the types of the page's modules; needs npm once, and says so where it cannot

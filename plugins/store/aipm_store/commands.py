@@ -32,7 +32,7 @@ def backup(
     settings = load_settings(config)
     file = target / _name() if target.is_dir() else target
     engine = engine_for(settings)
-    with _bar() as progress:
+    with progress_bar() as progress:
         anyio.run(engine.copy_to, file, progress)
     data = {"file": str(file.resolve()), "bytes": file.stat().st_size}
     show(data, as_json=as_json, human=lambda: _tell_backup(file))
@@ -67,7 +67,7 @@ def _name() -> str:
 
 
 @contextmanager
-def _bar() -> Iterator[CopyProgress]:
+def progress_bar() -> Iterator[CopyProgress]:
     """Show how far a long copy is, to a person; machines and pipes see nothing."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None

@@ -1,16 +1,13 @@
-"""A real browser for the page. Whether there is one is decided here, once."""
+"""A real browser for the page, where `make test` has found or installed one."""
 
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from tests.shop import Shop
+from tools.browser import MISSING, find
 
 FLAGS = (
     "--no-sandbox",
@@ -20,19 +17,6 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-MISSING = "no Chromium: the page was NOT tested in a browser (apt-get install chromium)"
-
-
-@cache
-def chromium() -> str | None:
-    """Find Chromium; install Debian's where that is possible."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found or os.geteuid() != 0 or not shutil.which("apt-get"):
-        return found
-    for command in (["update"], ["install", "--yes", "chromium", "fonts-noto-cjk"]):
-        subprocess.run(["apt-get", "--quiet", *command], check=False, timeout=600)
-    return shutil.which("chromium")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -49,7 +33,7 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="module")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    place = chromium()
+    place = find()
     if place is None:
         pytest.skip(MISSING)
     made = playwright.chromium.launch(executable_path=place, args=list(FLAGS))
