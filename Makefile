@@ -10,7 +10,7 @@ INSTALL_locked := $(PIP) --constraint constraints.txt
 INSTALL_newest := $(PIP) --upgrade
 INSTALL_lowest := $(BIN)/uv pip install --quiet --python $(BIN)/python --resolution lowest-direct
 
-.PHONY: run test check check-page coverage test-long test-postgres test-clients mutants bench docs site lock clean
+.PHONY: run test test-again check check-page coverage test-long test-postgres test-clients mutants bench docs site lock clean
 
 RUNTIME := $(VENV)/.runtime
 run: $(RUNTIME)  ## set up what the program needs and start the server with a demo project
@@ -28,6 +28,9 @@ $(RUNTIME): pyproject.toml constraints.txt  # only what the program needs; tests
 
 test: $(STAMP) check browser  ## the whole test suite
 	$(BIN)/pytest -m "not long" -n auto --dist loadfile
+
+test-again: $(STAMP) check  ## the few tests that failed in the last run, alone; names those that pass now
+	$(BIN)/python -m tools.repeat_failed
 
 coverage: $(STAMP) browser  ## the suite once more, counting: fails when too little of the code is reached
 	rm -rf build/coverage
