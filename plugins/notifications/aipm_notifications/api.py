@@ -36,12 +36,16 @@ class Inbox(Protocol):
         task_id: str | None = None,
         conversation_id: str | None = None,
         reason: str | None = None,
+        session_id: str | None = None,
     ) -> str:
         """Leave one in the caller's transaction and return its id.
 
-        ``audience`` narrows it to sessions of one purpose. Without an ``instruction`` the one of
-        the plugin's catalogue for this type and action is used. What others wrote goes into
-        ``message`` or ``reason``, never into an ``instruction``: agents follow that.
+        ``audience`` narrows it to sessions of one purpose, ``session_id`` to one session. An
+        interrupt that names none is for the work that goes on: if one session alone can be meant,
+        it is for that one, and a later session with other work never sees it. Without an
+        ``instruction`` the one of the plugin's catalogue for this type and action is used. What
+        others wrote goes into ``message`` or ``reason``, never into an ``instruction``: agents
+        follow that.
         """
         ...
 
@@ -62,7 +66,11 @@ class Inbox(Protocol):
         ...
 
     async def settle(self, tx: Tx, *, agent_id: str, project_id: str, task_id: str) -> None:
-        """Count interrupts about a task as read: the agent has ended its work on it."""
+        """Count interrupts about a task as read: nothing is left of it to stop."""
+        ...
+
+    async def hand_over(self, tx: Tx, session_id: str, successor_id: str) -> None:
+        """Let interrupts for a session hold the one that goes on with its work."""
         ...
 
 

@@ -19,7 +19,8 @@ _ANYTHING = (
 )
 _ONE = (
     "select 1 from notifications where read_at is null and agent_id = ? and project_id = ? "
-    "and audience = {audience} and interrupt = {interrupt} and expires_at > ?"
+    "and audience = {audience} and interrupt = {interrupt} and expires_at > ? "
+    "and (session_id is null or session_id = ?)"
 )
 _ALL, _OWN = "''", "?"
 _INTERRUPTED = (
@@ -36,6 +37,7 @@ _UNREAD = "select {} as interrupts, {} as ordinary".format(
 _LAST = (
     "select * from (select seq from notifications where read_at is null and agent_id = ? "
     "and project_id = ? and audience = ? and interrupt = 0 and expires_at > ? "
+    "and (session_id is null or session_id = ?) "
     "order by expires_at desc limit 1) as last_of_audience"
 )
 _NEWEST = f"select max(seq) as seq from ({_LAST} union all {_LAST}) as newest"
@@ -64,13 +66,16 @@ class SqlInbox:
         task_id: str | None = None,
         conversation_id: str | None = None,
         reason: str | None = None,
+        session_id: str | None = None,
     ) -> str:
         """Leave one in the caller's transaction and return its id."""
         notification_id = new_id("ntf")
+        if session_id is None and type == "interrupt" and action != "pause":
+            session_id = await self._only_session(tx, agent_id, project_id, audience)
         await tx.run(
             "insert into notifications (id, agent_id, project_id, audience, type, interrupt, "
-            "action, message, instruction, task_id, conversation_id, reason, created_at, "
-            "expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "action, message, instruction, task_id, conversation_id, reason, session_id, "
+            "created_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(notification_id, agent_id, project_id, audience or "", type),
             *(
                 int(type == "interrupt"),
@@ -80,6 +85,7 @@ class SqlInbox:
                 task_id,
                 conversation_id,
                 reason,
+                session_id,
             ),
             *(self._ctx.now(), self._clock() + self._ctx.config.ttl_hours * _HOUR),
         )
@@ -105,23 +111,20 @@ class SqlInbox:
         """Return whether an unread interrupt holds this session."""
         if await db.one(_ANYTHING, session.agent_id, session.project_id) is None:
             return False
-        agent, project, purpose, now = self._audience_of(session)
-        asked = (agent, project, now, agent, project, purpose, now)
-        return await db.one(_INTERRUPTED, *asked) is not None
+        return await db.one(_INTERRUPTED, *self._asked(session)) is not None
 
     async def kinds(self, session: Session) -> tuple[bool, bool]:
         """Return whether the session has unread interrupts, and whether it has ordinary ones."""
         if await self._store.one(_ANYTHING, session.agent_id, session.project_id) is None:
             return False, False
-        agent, project, purpose, now = self._audience_of(session)
-        asked = (agent, project, now, agent, project, purpose, now)
+        asked = self._asked(session)
         row = await self._store.one(_UNREAD, *asked, *asked)
         return (bool(row["interrupts"]), bool(row["ordinary"])) if row else (False, False)
 
     async def newest(self, db: Reader, session: Session) -> int:
         """Return the number of the newest ordinary one this session has not read, or 0."""
-        agent, project, purpose, now = self._audience_of(session)
-        row = await db.one(_NEWEST, agent, project, "", now, agent, project, purpose, now)
+        whose, since = (session.agent_id, session.project_id), (self._clock(), session.id)
+        row = await db.one(_NEWEST, *whose, "", *since, *whose, session.purpose, *since)
         return int(row["seq"] or 0) if row else 0
 
     async def paused_since(self, db: Reader, session: Session) -> str | None:
@@ -129,7 +132,7 @@ class SqlInbox:
         return await paused_since(db, session)
 
     async def settle(self, tx: Tx, *, agent_id: str, project_id: str, task_id: str) -> None:
-        """Count interrupts about a task as read: the agent has ended its work on it."""
+        """Count interrupts about a task as read: nothing is left of it to stop."""
         rows = await tx.all(
             "update notifications set read_at = ? where read_at is null and agent_id = ? "
             "and project_id = ? and interrupt = 1 and task_id = ? returning id",
@@ -137,8 +140,25 @@ class SqlInbox:
         )
         tx.wake(*(read_topic(project_id, row["id"]) for row in rows))
 
-    def _audience_of(self, session: Session) -> tuple[str, str, str, float]:
-        return session.agent_id, session.project_id, session.purpose, self._clock()
+    async def hand_over(self, tx: Tx, session_id: str, successor_id: str) -> None:
+        """Let interrupts for a session hold the one that goes on with its work."""
+        await tx.run(
+            "update notifications set session_id = ? where read_at is null and session_id = ?",
+            *(successor_id, session_id),
+        )
+
+    def _asked(self, session: Session) -> tuple[str | float, ...]:
+        """Return what is asked with: what is for every purpose, then what is for the session's."""
+        whose, since = (session.agent_id, session.project_id), (self._clock(), session.id)
+        return *whose, *since, *whose, session.purpose, *since
+
+    async def _only_session(
+        self, tx: Tx, agent_id: str, project_id: str, audience: Purpose | None
+    ) -> str | None:
+        """Return the one session that can be meant, or ``None`` if there are more or none."""
+        live = await self._sessions.live(tx, project_id, agent_id) if self._sessions else []
+        meant = [one.session.id for one in live if audience in (None, one.session.purpose)]
+        return meant[0] if len(meant) == 1 else None
 
     async def _show(
         self,

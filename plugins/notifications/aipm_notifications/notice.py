@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import logging
 
-from aipm_core import Call, PluginContext, Reply, ReplyReplaced, Request, Session, Trait
+from aipm_sessions.api import SESSIONS
+
+from aipm_core import (
+    Call,
+    PluginContext,
+    Reply,
+    ReplyReplaced,
+    Request,
+    Session,
+    SessionInvalid,
+    Trait,
+)
 from aipm_notifications.config import NotificationsConfig
 from aipm_notifications.inbox import SqlInbox
 from aipm_notifications.withheld import Withheld
@@ -20,6 +31,7 @@ class InboxNotice:
     ) -> None:
         self._store = ctx.store
         self._gateway = ctx.gateway
+        self._sessions = ctx.services.find(SESSIONS)
         self._inbox = inbox
         self._withheld = withheld
         self._none = ctx.texts("notice.none")
@@ -41,10 +53,22 @@ class InboxNotice:
         if session.purpose == "ui":
             return reply
         interrupts, ordinary = await self._inbox.kinds(session)
-        if interrupts and Trait.WAY_OUT not in self._traits(request):
+        leaves = Trait.WAY_OUT in self._traits(request)
+        if interrupts and not leaves:
             return await self._replace(request, session, reply)
         unread = interrupts or ordinary
+        if unread and leaves:
+            unread = await self._goes_on(session)
         return reply.with_field("notification", self._unread if unread else self._none)
+
+    async def _goes_on(self, session: Session) -> bool:
+        """Return whether a session can still read: a call may have ended it."""
+        if self._sessions is not None:
+            try:
+                await self._sessions.check_going_on(self._store, session)
+            except SessionInvalid:
+                return False
+        return True
 
     def _traits(self, request: Request) -> frozenset[Trait]:
         found = self._gateway.find_tool(request.tool, request.audience)

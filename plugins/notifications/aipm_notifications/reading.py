@@ -52,9 +52,9 @@ class Reading:
         return await tx.all(
             "select * from notifications where read_at is null and agent_id = ? "
             "and project_id = ? and audience in ('', ?) and expires_at > ? "
-            "order by seq desc limit ?",
+            "and (session_id is null or session_id = ?) order by seq desc limit ?",
             *(session.agent_id, session.project_id, session.purpose),
-            *(self._ctx.clock(), _PAGE + 1),
+            *(self._ctx.clock(), session.id, _PAGE + 1),
         )
 
     def _shown(self, row: Row, reader: str) -> dict[str, Json]:

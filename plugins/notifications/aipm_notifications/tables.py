@@ -80,6 +80,9 @@ _SHOWN = """
         where type <> 'new_message';
 """
 
+# Whose work an interrupt is about: it holds this session, and whoever takes its work up.
+_SESSION = "alter table notifications add column session_id text;"
+
 _COUNTERS = {
     "sqlite": "integer primary key autoincrement",
     "postgresql": "bigint generated always as identity primary key",
@@ -93,5 +96,6 @@ MIGRATIONS = [
         ("0003_about", _ABOUT),
         ("0004_pauses", _PAUSES),
         ("0005_shown", _SHOWN),
+        ("0006_session", _SESSION),
     )
 ]

@@ -43,6 +43,7 @@ def _shown(row: Row) -> dict[str, Json]:
         "action": row["action"],
         "audience": row["audience"] or None,
         "task_id": row["task_id"],
+        "session_id": row["session_id"],
         "created_at": row["created_at"],
         "expires_at": iso(row["expires_at"]),
         "read_at": None if row["read_at"] is None else iso(row["read_at"]),

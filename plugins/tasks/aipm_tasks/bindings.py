@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aipm_notifications.api import INBOX
 from aipm_sessions.api import SESSIONS, SessionInfo
 
 from aipm_core import PluginContext, Reader, Row, Session, Tx
@@ -42,6 +43,7 @@ class Bindings:
     def __init__(self, ctx: PluginContext[TasksConfig]) -> None:
         self._ctx = ctx
         self._sessions = ctx.services.use(SESSIONS)
+        self._inbox = ctx.services.find(INBOX)
 
     async def task_of(self, db: Reader, session_id: str) -> Task | None:
         """Return the task a session works on."""
@@ -98,6 +100,7 @@ class Bindings:
         """Let a session work on a task that has no live session."""
         now = self._ctx.now()
         await self._wake_held(tx, session.id)
+        await self._take_over(tx, session, task_id)
         await tx.run(
             "update task_sessions set freed_at = ? where task_id = ? and freed_at is null",
             *(now, task_id),
@@ -110,6 +113,16 @@ class Bindings:
         )
         tx.wake(project_topic(session.project_id), task_topic(session.project_id, task_id))
         tx.wake(binding_topic(session.project_id))
+
+    async def _take_over(self, tx: Tx, session: Session, task_id: str) -> None:
+        """Stop for what was to stop those who worked on the task before."""
+        rows = await tx.all(
+            "select session_id from task_sessions where task_id = ? and session_id <> ?",
+            *(task_id, session.id),
+        )
+        if self._inbox is not None:
+            for row in rows:
+                await self._inbox.hand_over(tx, row["session_id"], session.id)
 
     async def _wake_held(self, tx: Tx, session_id: str) -> None:
         """Wake who looks at the task a session leaves for another one."""

@@ -9,6 +9,7 @@ from aipm_notifications.api import INBOX
 from aipm_core import PluginContext, Tx, quoted
 from aipm_tasks.api import Task
 from aipm_tasks.config import TasksConfig
+from aipm_tasks.workers import Workers
 
 MAX_REASON_CHARACTERS = 200  # where it is quoted; the field beside it holds all of it
 _ACTIONS = {"blocked": "blocked", "cancelled": "cancel", "reassigned": "cancel"}
@@ -20,6 +21,7 @@ class Interrupts:
     def __init__(self, ctx: PluginContext[TasksConfig]) -> None:
         self._ctx = ctx
         self._inbox = ctx.services.find(INBOX)
+        self._workers = Workers(ctx)
 
     async def send(
         self, tx: Tx, stopped: Sequence[Task], status: str, *, actor_id: str, reason: str | None
@@ -37,7 +39,9 @@ class Interrupts:
     async def _tell(self, tx: Tx, task: Task, status: str, reason: str | None) -> None:
         if self._inbox is None or task.assignee_id is None:
             return
-        running = task.status == "in_progress"
+        session_id, running = None, task.status == "in_progress"
+        if running:
+            session_id, running = await self._workers.to_stop(tx, task)
         said = {"title": quoted(task.title), "reason": quoted(reason or "", MAX_REASON_CHARACTERS)}
         kind = "with_reason" if reason else "plain"
         await self._inbox.put(
@@ -51,7 +55,14 @@ class Interrupts:
             audience="task",
             task_id=task.id,
             reason=reason,
+            session_id=session_id,
         )
+
+    async def settle(self, tx: Tx, task: Task) -> None:
+        """Take back what nobody has read yet of a block that is lifted."""
+        if self._inbox is not None and task.assignee_id is not None:
+            about = {"project_id": task.project_id, "task_id": task.id}
+            await self._inbox.settle(tx, agent_id=task.assignee_id, **about)
 
     async def _instruction(self, tx: Tx, task: Task, status: str, *, running: bool) -> str:
         if status == "reassigned":

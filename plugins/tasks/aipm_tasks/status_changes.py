@@ -6,6 +6,7 @@ from aipm_core import PluginContext, Tx
 from aipm_tasks.api import Task, TaskStatus
 from aipm_tasks.blocks import Blocks
 from aipm_tasks.config import TasksConfig
+from aipm_tasks.holding import wake_below
 from aipm_tasks.interrupts import Interrupts
 from aipm_tasks.rules import Rules
 from aipm_tasks.task_store import TaskStore
@@ -42,6 +43,10 @@ class StatusChanges:
         """
         await self._rules.check_move(tx, task, status)
         await self._blocks.check_lift(tx, task, actor_id)
+        if "blocked" in (task.status, status):
+            await wake_below(tx, task.project_id, task.id)
+        if task.status == "blocked":
+            await self._interrupts.settle(tx, task)
         if status not in _STOPS:
             return await self._task_store.set_status(
                 tx, task, status, actor_id=actor_id, reason=reason
@@ -60,7 +65,8 @@ class StatusChanges:
     async def _below(self, tx: Tx, task: Task, status: TaskStatus) -> list[Task]:
         """List the descendants a stop reaches, parents first: those that may make the same step.
 
-        What has not started stays as it is when an ancestor is blocked, and cannot start.
+        What has not started stays as it is when an ancestor is blocked, which holds it: it cannot
+        start.
         """
         found: list[Task] = []
         level = await self._task_store.children(tx, task.id)

@@ -59,6 +59,7 @@ def _facts(found: dict[str, Any], text: Texts) -> dict[str, str]:
     known["priority"] = text(f"cli.priorities.{task['priority']}")
     if task["approval_status"] != "approved":
         known["approval_status"] = text(f"cli.approvals.{task['approval_status']}")
+    known["held_by"] = found["held_by"] or ""
     return {**known, "dependencies": ", ".join(found["dependencies"])}
 
 

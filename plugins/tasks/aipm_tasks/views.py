@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from aipm_views.api import Activity, ActivitySource, Ids, Record, View, ViewFields, markdown_tree
 
 from aipm_core import Json, Reader, Row
+from aipm_tasks.holding import HELD
 from aipm_tasks.task_store import shown, task_of
 from aipm_tasks.transitions import FINISHED_SQL, NEXT, is_finished
 from aipm_tasks.wordings import request_id
@@ -37,6 +38,7 @@ class _Around:
     waits: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     held: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, str | None] = field(default_factory=dict)
+    above: dict[str, str] = field(default_factory=dict)
 
 
 class TaskView:
@@ -89,6 +91,8 @@ class TaskView:
                 around.waits[row["task_id"]].append(row)
             for row in await db.all(_HELD + sql.format("task_id"), *params):
                 around.held[row["task_id"]] = row["session_id"]
+            for row in await db.all(HELD + sql.format("id"), *params):
+                around.above[row["id"]] = row["held_by"]
         for row in rows:
             if row["status"] == "blocked":
                 reason = await db.one(_REASON, row["id"])
@@ -127,6 +131,7 @@ def _task(row: Row, around: _Around) -> dict[str, Json]:
         "waits_for": sorted(
             each["depends_on"] for each in waits if not is_finished(each["status"])
         ),
+        "held_by": around.above.get(task.id),
         "blocked_by": row["blocked_by"],
         "block_reason": around.reasons.get(task.id),
         "session_id": around.held.get(task.id),

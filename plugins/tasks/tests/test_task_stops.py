@@ -173,4 +173,92 @@ async def test_a_session_that_is_over_is_not_sent_to_read_what_it_cannot_read(te
             reply = await t.call(tool, over)
             assert list(reply.envelope()) == ["error"], tool
             assert reply.envelope()["error"]["code"] == "session_invalid", tool
-        assert (await t.call("get_my_task", await t.session())).replaced is not None
+        # What it was told to stop is done, so the next session is not told.
+        assert (await t.call("get_my_task", await t.session())).replaced is None
+
+
+async def test_who_reports_with_something_unread_is_told_one_thing(team: Teams) -> None:
+    async with team() as t:
+        await t.add("t", "in_progress")
+        session, inbox = await t.session(), t.services.use(INBOX)
+        for kind, action in (("interrupt", "cancel"), ("message", None)):
+            about = {"project_id": "p", "type": kind, "action": action, "message": "m"}
+            await t.store.write(partial(inbox.put, agent_id="worker", **about))
+        reply = (await t.call("report_completed", session, result="success")).envelope()
+        assert "終了" in reply["result"]["instruction"]
+        assert reply["notification"] == "通知はありません"  # it could not read them any more
+        refused = await t.session()
+        assert (
+            (await t.call("report_completed", refused, result="success"))
+            .envelope()["notification"]
+            .startswith("【重要】")
+        )
+
+
+async def test_who_works_on_something_else_is_not_stopped(team: Teams) -> None:
+    async with team() as t:
+        first = await t.add("first", "in_progress")
+        dead = await t.session()
+        await t.close(dead, "expired")
+        silent = await t.session()
+        assert await t.bound(silent) == first
+        await t.add("second", "in_progress")
+        other = await t.session()
+        await t.move(first, "blocked")
+        assert (await t.call("get_my_task", other)).replaced is None
+        assert (await t.result("get_notifications", other))["notifications"] == []
+        assert (await t.call("get_my_task", silent)).replaced is not None
+        await t.close(silent, "expired")
+        for late in (other, await t.session()):
+            assert (await t.call("get_my_task", late)).replaced is None
+
+
+async def test_a_stop_for_the_dead_is_told_and_stops_nobody(team: Teams) -> None:
+    async with team() as t:
+        task = await t.add("first", "in_progress")
+        await t.close(await t.session(), "expired")
+        await t.move(task, "blocked")
+        late = await t.session()
+        reply = await t.call("get_my_task", late)
+        assert (reply.replaced, reply.error) == (None, None)
+        (item,) = (await t.result("get_notifications", late))["notifications"]
+        assert (item["type"], item["action"]) == ("message", "blocked")
+        assert "report_completed" not in item["instruction"]
+
+
+async def test_a_block_that_was_lifted_stops_nobody(team: Teams) -> None:
+    async with team() as t:
+        task = await t.add("t", "in_progress")
+        session = await t.session()
+        await t.move(task, "blocked")
+        await t.move(task, "in_progress")
+        assert (await t.call("get_my_task", session)).replaced is None
+        assert await t.unread() == 0
+
+
+@pytest.mark.parametrize("same_task", [True, False])
+async def test_an_interrupt_goes_to_who_takes_the_work_up(team: Teams, same_task: bool) -> None:
+    """A person's stop outlives the session it was for, but does not stop other work."""
+    async with team() as t:
+        first = await t.add("first", "in_progress")
+        dead = await t.session()
+        stop = {"project_id": "p", "type": "interrupt", "action": "cancel", "message": "m"}
+        await t.store.write(lambda tx: t.services.use(INBOX).put(tx, agent_id="worker", **stop))
+        await t.close(dead, "expired")
+        if not same_task:
+            await t.move(first, "todo")
+            await t.add("second", "in_progress")
+        late = await t.session()
+        assert (await t.bound(late) == first) is same_task
+        assert ((await t.call("get_my_task", late)).replaced is not None) is same_task
+
+
+async def test_a_note_for_a_task_session_does_not_stop_the_next_one(team: Teams) -> None:
+    async with team() as t:
+        await t.add("t", "in_progress")
+        session, chat = await t.session(), await t.session(purpose="chat")
+        await t.result("notify_task_session", chat, message="hold on", priority="high")
+        assert (await t.call("get_my_task", session)).replaced is not None
+        await t.result("report_completed", session, result="success")
+        await t.add("other", "in_progress")
+        assert (await t.call("get_my_task", await t.session())).replaced is None

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from aipm_sessions.api import DIRECTORY
 from pydantic import Field
 
-from aipm_core import Access, AnyTool, Arguments, Call, Json, PluginContext, quoted, tool
+from aipm_core import Access, AnyTool, Arguments, Call, Json, PluginContext, Row, quoted, tool
 from aipm_tasks.api import TaskStatus
 from aipm_tasks.config import TasksConfig
+from aipm_tasks.holding import held_by
 from aipm_tasks.overview import Overview
 from aipm_tasks.service import SqlTaskService, TaskFilter
 from aipm_tasks.task_store import TaskStore, shown, task_of
@@ -72,7 +73,22 @@ class PeoplesReading:
         return {"tasks": [shown(task) for task in found], "has_more": more}
 
     async def get_task(self, call: Call, args: GetTask) -> Json:
-        """Return a task with its history and what it waits for."""
+        """Return a task with its history, what it waits for and what holds it."""
+        db, row = self._ctx.store, await self._found(call, args)
+        waits = await db.all(
+            "select depends_on from task_dependencies where task_id = ? order by depends_on",
+            row["id"],
+        )
+        held = await held_by(db, row["project_id"])
+        return {
+            "task": shown(task_of(row)),
+            "history": await self._task_store.history(db, row["id"]),
+            "dependencies": [each["depends_on"] for each in waits],
+            "held_by": held.get(row["id"]),
+            "archived": row["archived_at"] is not None,
+        }
+
+    async def _found(self, call: Call, args: GetTask) -> Row:
         db = self._ctx.store
         reach = await self._directory.reach(db, call.caller)
         rows = await db.all(
@@ -86,17 +102,7 @@ class PeoplesReading:
         if len(exact) > 1:
             these = ", ".join(row["id"] for row in exact[:_MOST_FOUND])
             raise self._ctx.refuse("task_ambiguous", 400, task_id=args.task_id, these=these)
-        row = exact[0]
-        waits = await db.all(
-            "select depends_on from task_dependencies where task_id = ? order by depends_on",
-            row["id"],
-        )
-        return {
-            "task": shown(task_of(row)),
-            "history": await self._task_store.history(db, row["id"]),
-            "dependencies": [each["depends_on"] for each in waits],
-            "archived": row["archived_at"] is not None,
-        }
+        return exact[0]
 
     async def get_status(self, call: Call, args: OfProject) -> Json:
         """Return who is there and does what, and what has to be done."""

@@ -191,7 +191,9 @@ const NO_REACTION = 30_000;
  */
 export function stageOf(session, at) {
   const mine = (interrupts.value[session.agent_id] ?? []).filter(
-    (one) => (!one.audience || one.audience === session.purpose) && one.created_at >= session.since,
+    (one) =>
+      (!one.audience || one.audience === session.purpose) &&
+      (one.session_id ? one.session_id === session.id : one.created_at >= session.since),
   );
   const newest = mine.at(-1);
   if (!newest) return null;

@@ -63,6 +63,7 @@ export function factsOf(task) {
     subsDone: subs.filter((one) => one.status === 'done').length,
     waits: waits.length,
     waitsFor: waits.map((one) => one.title).join(', '),
+    heldBy: task.held_by ? (taskById.value[task.held_by]?.title ?? shortId(task.held_by)) : '',
     cost: cost == null ? '' : money(cost),
     icon,
     tone,
@@ -83,7 +84,7 @@ const itemsOf = (task, address) => [
 ];
 
 export const Card = memo((/** @type {any} */ props) => {
-  const { task, current, onDrag, movable, parent, icon, tone, text } = props;
+  const { task, current, onDrag, movable, parent, heldBy, icon, tone, text } = props;
   const draggable = movable && MOVES[task.status].length > 0;
   const drag = (/** @type {any} */ event) => {
     event.dataTransfer.effectAllowed = 'move';
@@ -117,6 +118,7 @@ export const Card = memo((/** @type {any} */ props) => {
       <a class="tc-title two" href=${address}>${task.title}</a>
       ${text && Line(icon, tone, text)}
       ${task.status === 'blocked' && task.block_reason && html`<span class="tc-why two">${task.block_reason}</span>`}
+      ${heldBy && html`<span class="tc-why two">${t('bo.heldby', { t: heldBy })}</span>`}
       ${Foot(props)}
     </article>
   </li>`;

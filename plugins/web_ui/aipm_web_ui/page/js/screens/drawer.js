@@ -157,6 +157,7 @@ function Details({ task }) {
     }
     <dl class="facts">
       <${Fact} name=${t('ta.status')}><${Status} status=${task.status} /><//>
+      ${task.held_by && html`<${Fact} name=${t('ta.heldby')}><${TaskLink} id=${task.held_by} plain /><//>`}
       <${Fact} name=${t('pr.label')}><${Priority} priority=${task.priority} text /><//>
       <${Fact} name=${t('ta.assignee')}><${Assignee} task=${task} /><//>
       ${task.requester_id && html`<${Fact} name=${t('ta.requester')}><${Who} id=${task.requester_id} /><//>`}
