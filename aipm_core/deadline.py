@@ -34,11 +34,13 @@ async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
     limit = asyncio.timeout(seconds)
     try:
         async with limit:
-            return await _resume(work, pending)
-    except TimeoutError as error:
-        if limit.expired():
-            raise Overrun(f"did not finish within {seconds} s") from error
-        raise
+            result = await _resume(work, pending)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+    if limit.expired():  # or it did not listen, and went on
+        raise Overrun(f"did not finish within {seconds} s")
+    return result
 
 
 @types.coroutine

@@ -99,6 +99,10 @@ def test_a_lifespan_that_does_not_open_is_named_and_optional_helps(
 
 SERVING = "yield Lifespan(name='dark', open=self._open, serving=frozenset(ServeMode))"
 BROKEN_STARTS = {
+    "import": "raise ValueError('no')",
+    "import that exits": "sys.exit(3)",
+    "async hook": "@hookimpl\nasync def aipm_tools(self):\n    return ()",
+    "wrapper": "@hookimpl(wrapper=True)\ndef aipm_tools(self):\n    return (yield)",
     "constructor": "def __init__(self, ctx):\n    raise ValueError('no')",
     "exit": "def __init__(self, ctx):\n    sys.exit(3)",
     "hook": "@hookimpl\ndef aipm_tools(self):\n    raise ValueError('no')",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from hmac import compare_digest
 from time import monotonic
@@ -44,10 +45,12 @@ class Pipeline:
     async def __call__(self, request: Request) -> Reply:
         """Carry one request to its reply. Never raises for what a plugin did."""
         session: Session | None = None
+        given = request.arguments  # checks are shown a copy: what they change there changes nothing
+        request = replace(request, arguments=deepcopy(dict(given)))
         try:
             session, invalid = await self._who(request)
             await self._pass_gates(request, session)
-            reply = await self._answer(request, session, invalid)
+            reply = await self._answer(request, given, session, invalid)
         except ReplyReplaced as replaced:
             return Reply(replaced=replaced.text)
         except ReplyGiven as given:
@@ -131,7 +134,11 @@ class Pipeline:
         return session, None
 
     async def _answer(
-        self, request: Request, session: Session | None, invalid: CallError | None
+        self,
+        request: Request,
+        given: Mapping[str, Json],
+        session: Session | None,
+        invalid: CallError | None,
     ) -> Reply:
         registered = self.tools[request.audience].get(request.tool)
         if registered is None:
@@ -139,7 +146,7 @@ class Pipeline:
         tool = registered.tool
         call = Call(request=request, tool=tool, session=session)
         await self._admit(call, invalid)
-        arguments = registered.arguments(request.arguments)
+        arguments = registered.arguments(given)
         if request.once is not None and session is not None:
             whose = Owned(registered.plugin, tool)
             earlier = await self._ask(whose, request.once.recall, session)
@@ -222,16 +229,10 @@ class Pipeline:
                     return Reply.failure(self._hidden(broken))
         return reply
 
-    async def _apply(
-        self,
-        owned: Owned[ResponseMiddleware],
-        request: Request,
-        session: Session | None,
-        reply: Reply,
-    ) -> Reply:
+    async def _apply(self, owned: Owned[ResponseMiddleware], *seen: object) -> Reply:
         step = owned.record
         try:
-            changed = await self._ask(owned, step.apply, request, session, reply)
+            changed = await self._ask(owned, step.apply, *seen)
         except (CallError, ReplyReplaced, ReplyGiven) as error:
             problem = f"raised {error!r}, which only checks before the call may do"
             raise Broken(report(owned.plugin, step.name, problem)) from error
@@ -240,10 +241,7 @@ class Pipeline:
         return changed
 
     async def _ask(
-        self,
-        owned: Owned[Any],
-        function: Callable[..., Coroutine[Any, Any, T]],
-        *values: object,
+        self, owned: Owned[Any], function: Callable[..., Coroutine[Any, Any, T]], *values: object
     ) -> T:
         """Await a plugin's function within its deadline; whatever else escapes it is its fault."""
         plugin, record = owned.plugin, owned.record

@@ -12,6 +12,7 @@ from aipm_cli.api import AsJson, Config, load_settings, say
 if TYPE_CHECKING:
     import signal
     from collections.abc import AsyncIterator
+    from typing import TextIO
 
     from aipm_cli.settings import Settings
 
@@ -34,6 +35,8 @@ def up(
     as_json: AsJson = False,
 ) -> None:
     """Start the server: MCP for agents, events and commands for people."""
+    from contextlib import nullcontext, redirect_stdout
+
     import anyio
 
     if background:
@@ -41,7 +44,11 @@ def up(
         return
 
     settings = _listening_at(load_settings(config, verbose), host, port)
-    anyio.run(_run, settings, as_json, backend_options={"use_uvloop": sys.platform != "win32"})
+    loop = {"use_uvloop": sys.platform != "win32"}
+    out = sys.stdout
+    # Machines read there: what a plugin prints goes where people look.
+    with redirect_stdout(sys.stderr) if as_json else nullcontext():
+        anyio.run(_run, settings, out if as_json else None, backend_options=loop)
 
 
 def _start_in_background(
@@ -69,7 +76,7 @@ def _listening_at(settings: Settings, host: str | None, port: int | None) -> Set
     return settings.model_copy(update={"server": server})
 
 
-async def _run(settings: Settings, as_json: bool) -> None:
+async def _run(settings: Settings, machine: TextIO | None) -> None:
     import anyio
     from aipm_cli.program import open_runtime
 
@@ -84,7 +91,7 @@ async def _run(settings: Settings, as_json: bool) -> None:
             if runtime.services.find(HTTP_SERVER) is None:
                 raise ConfigError("this command needs the plugin 'http_server', which is off")
             tasks.start_soon(_stop_on_signal, runtime, signals)
-            tasks.start_soon(_tell_when_ready, runtime, as_json)
+            tasks.start_soon(_tell_when_ready, runtime, machine)
             try:
                 await runtime.serve(ServeMode.SERVER)
             finally:
@@ -105,7 +112,7 @@ async def _stop_on_signal(runtime: Runtime, signals: AsyncIterator[signal.Signal
         runtime.services.use(HTTP_SERVER).stop()
 
 
-async def _tell_when_ready(runtime: Runtime, as_json: bool) -> None:
+async def _tell_when_ready(runtime: Runtime, machine: TextIO | None) -> None:
     import json
 
     from aipm_http_server.api import HTTP_SERVER, HttpHooks
@@ -114,9 +121,10 @@ async def _tell_when_ready(runtime: Runtime, as_json: bool) -> None:
     url = await runtime.services.use(HTTP_SERVER).url()
     note_running(runtime.settings.data_dir, Running(pid=os.getpid(), url=url))
     places = [owned.record for owned in runtime.given(HttpHooks.aipm_addresses)]
-    if as_json:
+    if machine is not None:
         addresses = {place.name: place.at(url) for place in places}
-        sys.stdout.write(json.dumps({"event": "ready", "url": url, **addresses}) + "\n")
+        machine.write(json.dumps({"event": "ready", "url": url, **addresses}) + "\n")
+        machine.flush()
     else:
         say(f"aipm is up at {url}")
         for place in places:
