@@ -84,6 +84,20 @@ def test_a_bad_expression_is_named_though_it_lets_nobody_look(
         check(report, "hold_regex", "the event loop", "hold_regex")
 
 
+def test_strict_ends_the_call_that_blocks_and_nothing_else(install: Install, letters: int) -> None:
+    with install.up("--strict") as server:
+        agent = Agent(server.mcp)
+        ended = agent.call("hold_sleep")["error"]
+        assert (ended["code"], "inc_" in ended["message"]) == ("internal_error", True)
+        agent.call("hold_regex", letters=letters)  # is no Python: ended when it returns, if seen
+        agent.result("hold_unit")  # the writer is not the loop
+        assert agent.result("help")
+    (record,) = [r for r in map(json.loads, server.log.splitlines()) if "hold_sleep failed" in
+                 r["message"]]  # fmt: skip
+    assert record["plugin"] == "blocking"
+    assert "held up the event loop for 0.5 s and was ended" in record["exception"]
+
+
 def test_a_unit_that_holds_the_writer_is_named(install: Install) -> None:
     with install.up() as server:
         Agent(server.mcp).result("hold_unit")

@@ -12,6 +12,8 @@ import logging
 import os
 import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from aipm_cli.log_settings import Form, Level
 from aipm_core import iso, redact, visible
@@ -33,6 +35,7 @@ _SENT_BY_ANYBODY = frozenset(
     }
 )
 _CORE = "aipm_core"
+_PLAIN = frozenset({"time", "level", "plugin", "incident"})
 
 
 class Hiding(logging.Formatter):
@@ -42,12 +45,13 @@ class Hiding(logging.Formatter):
         super().__init__()
         named = (value for name, value in os.environ.items() if name.upper().endswith(_KEYS))
         self.secrets = {value for value in named if len(value) >= _SHORTEST}
+        self.redact: Callable[[str], str] = redact
 
     def hide(self, text: str) -> str:
         """Take out what must not be told."""
         for secret in self.secrets:
             text = text.replace(secret, "[redacted]")
-        return _INPUT.sub("input_value=[hidden], input_type=", redact(text))
+        return _INPUT.sub("input_value=[hidden], input_type=", self.redact(redact(text)))
 
 
 class Redacting(Hiding):
@@ -77,7 +81,8 @@ class JsonLines(Hiding):
             "exception": _traceback(self, record),
             "stack": record.stack_info,
         }
-        kept = {name: self.hide(value) for name, value in fields.items() if value}
+        told = {name: value for name, value in fields.items() if value}
+        kept = {name: v if name in _PLAIN else self.hide(v) for name, v in told.items()}
         return json.dumps(kept).replace("\x7f", "\\u007f")
 
 
@@ -101,6 +106,20 @@ def hide(secret: str) -> None:
     for handler in logging.getLogger().handlers:
         if isinstance(handler.formatter, Hiding) and len(secret) >= _SHORTEST:
             handler.formatter.secrets.add(secret)
+
+
+@contextmanager
+def redacting(hide: Callable[[str], str]) -> Iterator[None]:
+    """Let a function take more out of the log while the block runs."""
+    formatters = [h.formatter for h in logging.getLogger().handlers]
+    ours = [formatter for formatter in formatters if isinstance(formatter, Hiding)]
+    for formatter in ours:
+        formatter.redact = hide
+    try:
+        yield
+    finally:
+        for formatter in ours:
+            formatter.redact = redact
 
 
 def _heard(record: logging.LogRecord) -> bool:

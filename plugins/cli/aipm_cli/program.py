@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass
 
-from aipm_operations.api import INSTALLED
-from aipm_store.api import engine_for, with_log
+from aipm_operations.api import INSTALLED, REDACTION
+from aipm_store.api import engine_for, hide_in_events, with_log
 
-from aipm_cli import discovery
+from aipm_cli import discovery, logs
 from aipm_cli.inventory import Inventory
 from aipm_cli.settings import Settings
 from aipm_core import (
@@ -48,6 +53,7 @@ async def open_runtime(
     while True:
         runtime = start.built(clock, count)
         async with AsyncExitStack() as lives:
+            lives.enter_context(_hiding(runtime))
             try:
                 await lives.enter_async_context(runtime.opened(feeding=feeding))
                 if mode is not None:
@@ -67,6 +73,15 @@ def assemble(
 ) -> Runtime:
     """Build a runtime; nothing is opened, created or started."""
     return _Start.of(settings, classes).built(clock, steady)
+
+
+def _hiding(runtime: Runtime) -> AbstractContextManager[None]:
+    """Take out of events and the log what plugins hide; replies and views ask for themselves."""
+    redaction = runtime.services.find(REDACTION)
+    if redaction is None or not redaction.active:
+        return nullcontext()
+    hide_in_events(runtime.events, redaction.json)
+    return logs.redacting(redaction.text)
 
 
 @dataclass(frozen=True, slots=True)

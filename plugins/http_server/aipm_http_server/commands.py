@@ -31,6 +31,9 @@ def up(
     background: Annotated[
         bool, typer.Option("--detach", "-d", help="In the background; see `down` and `logs`.")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End calls that hold up everybody for half a second.")
+    ] = False,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
@@ -40,10 +43,12 @@ def up(
     import anyio
 
     if background:
-        _start_in_background(host, port, verbose, config, as_json=as_json)
+        _start_in_background(host, port, verbose, config, strict=strict, as_json=as_json)
         return
 
     settings = _listening_at(load_settings(config, verbose), host, port)
+    if strict:
+        settings = _strict(settings)
     loop = {"use_uvloop": sys.platform != "win32"}
     out = sys.stdout
     # Machines read there: what a plugin prints goes where people look.
@@ -52,14 +57,21 @@ def up(
 
 
 def _start_in_background(
-    host: str | None, port: int | None, verbose: int, config: Config, *, as_json: bool
+    host: str | None, port: int | None, verbose: int, config: Config, *, strict: bool, as_json: bool
 ) -> None:
     from aipm_http_server.background_commands import start_in_background
 
-    options = ["--verbose"] * verbose
+    options = ["--verbose"] * verbose + ["--strict"] * strict
     options += ["--host", host] if host is not None else []
     options += ["--port", str(port)] if port is not None else []
     start_in_background(config, options, as_json=as_json)
+
+
+def _strict(settings: Settings) -> Settings:
+    from aipm_operations.api import TelemetrySettings
+
+    watching = settings.section(TelemetrySettings).model_copy(update={"strict": True})
+    return settings.model_copy(update={"telemetry": watching})
 
 
 def _listening_at(settings: Settings, host: str | None, port: int | None) -> Settings:

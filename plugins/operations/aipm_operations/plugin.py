@@ -16,10 +16,11 @@ from aipm_core import (
     ServeMode,
     hookimpl,
 )
-from aipm_operations.api import METRICS, SWEEPER, OperationsHooks
+from aipm_operations.api import METRICS, REDACTION, SWEEPER, OperationsHooks
 from aipm_operations.metrics import Metrics
 from aipm_operations.metrics_route import MetricsRoute
 from aipm_operations.people_tools import PeoplesTools
+from aipm_operations.redaction import Redaction
 from aipm_operations.retention import Sweeper
 from aipm_operations.settings import TelemetrySettings
 from aipm_operations.telemetry import Telemetry
@@ -33,16 +34,18 @@ class Operations(Plugin[TelemetrySettings]):
     config_model = TelemetrySettings
     own_section = True
     hooks = OperationsHooks
-    provides = (METRICS, SWEEPER)
+    provides = (METRICS, REDACTION, SWEEPER)
     uses = (HTTP_SERVER,)  # so that the routes are built before the watch begins
 
     def __init__(self, ctx: PluginContext[TelemetrySettings]) -> None:
         super().__init__(ctx)
         self._metrics = Metrics()
+        self._redaction = Redaction(lambda: ctx.given(OperationsHooks.aipm_redactors))
         self._sweeper = Sweeper(ctx, TrustedTime(ctx.store, ctx.clock, ctx.steady))
         self._telemetry = Telemetry(ctx)
         self._watching = Watching(ctx, self._metrics)
         ctx.services.provide(METRICS, self._metrics)
+        ctx.services.provide(REDACTION, self._redaction)
         ctx.services.provide(SWEEPER, self._sweeper)
 
     @hookimpl
@@ -57,7 +60,8 @@ class Operations(Plugin[TelemetrySettings]):
 
     @hookimpl
     def aipm_call_wrappers(self) -> Iterable[CallWrapper]:
-        """Count every call, and trace it if that is wanted."""
+        """Hide what must not be told, count every call, and trace it if that is wanted."""
+        yield CallWrapper(name="redaction", wrap=self._redaction.wrapping)
         yield CallWrapper(name="metrics", wrap=self._metrics.counting)
         yield CallWrapper(name="telemetry", wrap=self._telemetry.tracing)
 

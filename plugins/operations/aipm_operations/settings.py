@@ -1,4 +1,4 @@
-"""Settings of the traces: ``[telemetry]``."""
+"""Settings of traces and of the watch over plugins: ``[telemetry]``."""
 
 from __future__ import annotations
 
@@ -12,3 +12,5 @@ class TelemetrySettings(BaseModel):
 
     enabled: bool = False
     """One span a call; needs ``pip install 'aipm-runtime[otel]'``."""
+    strict: bool = False
+    """End a call that holds up the event loop for half a second, as ``aipm up --strict`` does."""

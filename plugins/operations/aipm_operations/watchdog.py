@@ -15,15 +15,16 @@ import sys
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from types import FrameType
-from typing import Any
 
 from aipm_store.api import WRITER_THREAD, unit_of
 
 from aipm_core import PluginContext
 from aipm_operations.metrics import Metrics
+from aipm_operations.settings import TelemetrySettings
 from aipm_operations.stacks import Culprit, Owners, called_by_loop, frames_of
+from aipm_operations.strictness import Strictness
 
 logger = logging.getLogger(__name__)
 LIMIT = 0.5  # seconds
@@ -61,7 +62,7 @@ class Watched:
 class Watching:
     """Watches the event loop while the program serves, and counts what it finds."""
 
-    def __init__(self, ctx: PluginContext[Any], metrics: Metrics) -> None:
+    def __init__(self, ctx: PluginContext[TelemetrySettings], metrics: Metrics) -> None:
         self._ctx = ctx
         self._metrics = metrics
 
@@ -76,16 +77,27 @@ class Watching:
             loop.call_soon_threadsafe(self._metrics.count, "blocked", labels)
 
         packages = {package: name for name, package in self._ctx.gateway.plugins().items()}
-        with Watchdog(Owners(packages), report).watching():
+        with ExitStack() as opened:
+            strictness = Strictness(LIMIT) if self._ctx.config.strict else None
+            if strictness is not None:
+                opened.enter_context(strictness.armed())
+            end = strictness.end if strictness else None
+            opened.enter_context(Watchdog(Owners(packages), report, end).watching())
             yield
 
 
 class Watchdog:
     """Looks at the loop it is made in, and at whoever writes to the store."""
 
-    def __init__(self, owners: Owners, report: Callable[[str, Culprit], None]) -> None:
+    def __init__(
+        self,
+        owners: Owners,
+        report: Callable[[str, Culprit], None],
+        end: Callable[[FrameType | None], None] | None = None,
+    ) -> None:
         self._owners = owners
         self._report = report
+        self._end = end
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
         self._loop_watched = Watched(_processor_time_of(self._loop_thread))
@@ -131,6 +143,8 @@ class Watchdog:
             self._loop.call_soon_threadsafe(self._answered.set)
         if self._loop_watched.too_long(now, late, self._piece):
             self._report("the event loop", self._owners.culprit(frames))
+            if self._end is not None:
+                self._end(outer)
 
     def _look_at_writers(self, stacks: Mapping[int, FrameType], now: float, late: float) -> None:
         for thread in (

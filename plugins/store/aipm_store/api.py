@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aipm_store.data_directory import filesystem_of
 from aipm_store.engines import engine_for
-from aipm_store.event_log import with_log
+from aipm_store.event_log import hide_in_events, with_log
 from aipm_store.keeping import KeptEngine
 from aipm_store.settings import StoreSettings
 from aipm_store.writer_stack import WRITER_THREAD, unit_of
@@ -15,6 +15,7 @@ __all__ = [
     "StoreSettings",
     "engine_for",
     "filesystem_of",
+    "hide_in_events",
     "unit_of",
     "with_log",
 ]

@@ -14,7 +14,9 @@ import orjson
 from aipm_core import (
     Clock,
     Event,
+    EventLog,
     EventSink,
+    Json,
     Migration,
     Owned,
     Reader,
@@ -26,7 +28,7 @@ from aipm_core import (
     iso,
 )
 from aipm_core.host import kept_going, owner
-from aipm_store.sink_feeds import ALL, PLACES, SinkFeed
+from aipm_store.sink_feeds import ALL, PLACES, Hide, SinkFeed
 
 SYSTEM = ""  # the stream of system events; a session id is never empty
 _PAGE = 200
@@ -66,6 +68,7 @@ class SqlEventLog:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self.hide: Hide = _as_it_is
 
     async def publish(self, event: Event) -> None:
         """Write one event in a transaction of its own."""
@@ -104,7 +107,7 @@ class SqlEventLog:
             "order by seq desc limit ?",
             *(session_id, *types, _PAGE),
         )
-        return [_stored(row) for row in reversed(rows)]
+        return [self._stored(row) for row in reversed(rows)]
 
     async def follow(
         self, session_id: str, after: int | None = None
@@ -133,7 +136,7 @@ class SqlEventLog:
                     raise TooOld(session_id)
                 else:
                     own = row["seq"]
-                yield _stored(row)
+                yield self._stored(row)
 
     async def news(self, after: int | None = None) -> AsyncGenerator[StoredEvent]:
         """Yield system events only. Ends when the program stops."""
@@ -146,7 +149,7 @@ class SqlEventLog:
             )
             for row in page or ():
                 place = row["seq"]
-                yield _stored(row)
+                yield self._stored(row)
 
     async def _next(self, session_id: str, own: int, news: int) -> list[Row] | None:
         rows = await self._store.all(
@@ -190,12 +193,32 @@ class SqlEventLog:
 
         async def show(owned: Owned[EventSink]) -> None:
             owner.set(owned.plugin)
-            feed = SinkFeed(self._store, self._clock, owned)
+            feed = SinkFeed(self._store, self._clock, owned, self.hide)
             await kept_going(f"event sink {owned.record.name}", feed.run)
 
         async with asyncio.TaskGroup() as tasks:
             for owned in sinks:
                 tasks.create_task(show(owned))
+
+    def _stored(self, row: Row) -> StoredEvent:
+        return StoredEvent(
+            id=f"evt_{row['id']}",
+            seq=row["seq"],
+            type=row["type"],
+            timestamp=row["created_at"],
+            scope="session" if row["stream"] else "system",
+            payload=self.hide(orjson.loads(row["payload"])),
+        )
+
+
+def hide_in_events(log: EventLog, hide: Hide) -> None:
+    """Let everybody who reads the log read what a function leaves of it."""
+    if isinstance(log, SqlEventLog):
+        log.hide = hide
+
+
+def _as_it_is(payload: Json) -> Json:
+    return payload
 
 
 async def _forget(tx: Tx, before: str, keep: int) -> int:
@@ -221,14 +244,3 @@ async def _forget(tx: Tx, before: str, keep: int) -> int:
 
 def _topic(stream: str) -> str:
     return f"events:{stream}"
-
-
-def _stored(row: Row) -> StoredEvent:
-    return StoredEvent(
-        id=f"evt_{row['id']}",
-        seq=row["seq"],
-        type=row["type"],
-        timestamp=row["created_at"],
-        scope="session" if row["stream"] else "system",
-        payload=orjson.loads(row["payload"]),
-    )

@@ -10,14 +10,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 import orjson
 
-from aipm_core import Clock, Event, EventSink, Migration, Owned, Row, Store, Tx, within
+from aipm_core import Clock, Event, EventSink, Json, Migration, Owned, Row, Store, Tx, within
 
 logger = logging.getLogger(__name__)
 ALL = "events"
+Hide: TypeAlias = Callable[[Json], Json]
 _PAGE = 50
 _WAIT_SECONDS = 3600.0
 _LEASE: Final = 10.0  # seconds
@@ -41,10 +43,11 @@ PLACES = Migration(
 class SinkFeed:
     """One sink, and where it stands."""
 
-    def __init__(self, store: Store, clock: Clock, owned: Owned[EventSink]) -> None:
+    def __init__(self, store: Store, clock: Clock, owned: Owned[EventSink], hide: Hide) -> None:
         self._store = store
         self._clock = clock
         self._owned = owned
+        self._hide = hide
         self._key = (owned.plugin, owned.record.name)
         self._holder = secrets.token_hex(8)
         self._until = 0.0
@@ -152,21 +155,20 @@ class SinkFeed:
     async def _show(self, row: Row) -> bool:
         plugin, sink = self._owned.plugin, self._owned.record
         try:
-            await within(sink.deadline, sink.send(_event(row)))
+            await within(sink.deadline, sink.send(self._event(row)))
         except Exception:
             words, about = "plugin %s: event sink %s failed at evt_%s", {"plugin": plugin}
             logger.exception(words, plugin, sink.name, row["id"], extra=about)
             return False
         return True
 
-
-def _event(row: Row) -> Event:
-    stream = row["stream"]
-    return Event(
-        type=row["type"],
-        payload=orjson.loads(row["payload"]),
-        session_id=stream or None,
-        system=not stream,
-        id=f"evt_{row['id']}",
-        timestamp=row["created_at"],
-    )
+    def _event(self, row: Row) -> Event:
+        stream = row["stream"]
+        return Event(
+            type=row["type"],
+            payload=self._hide(orjson.loads(row["payload"])),
+            session_id=stream or None,
+            system=not stream,
+            id=f"evt_{row['id']}",
+            timestamp=row["created_at"],
+        )

@@ -167,6 +167,11 @@ class UiHooks:
     """The hooks of this plugin."""
 
     @hookspec
+    def aipm_event_types(self) -> Iterable[EventType]:
+        """Kinds of events of the plugin's own, for user interfaces to know."""
+        return ()
+
+    @hookspec
     def aipm_ui_session_observers(self) -> Iterable[UiSessionObserver]:
         """What happens in the same transaction when a person's session opens or closes."""
         return ()

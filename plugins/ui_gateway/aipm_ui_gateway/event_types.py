@@ -13,11 +13,24 @@ from aipm_ui_gateway import event_payloads as payloads
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """One kind of event: what it carries and whom it may reach."""
+    """One kind of event: what it carries and whom it may reach.
+
+    A plugin that gives one of its own (``aipm_event_types``) writes events of it with
+    ``ctx.events.record(tx, kind.event(payload, session_id))``; ``/schema/events.json`` tells of it.
+    """
 
     name: str
     payload: type[payloads.EventPayload]
     scope: Literal["session", "system"] = "session"
+
+    def event(self, payload: payloads.EventPayload, session_id: str | None = None) -> Event:
+        """Make an event of this kind; whom it may reach is not for the caller to widen."""
+        if type(payload) is not self.payload:
+            raise TypeError(f"{self.name} carries {self.payload.__name__}")
+        if (session_id is None) != (self.scope == "system"):
+            raise ValueError(f"{self.name} is for {'a session' if session_id is None else 'all'}")
+        system = self.scope == "system"
+        return Event(type=self.name, payload=_plain(payload), session_id=session_id, system=system)
 
 
 EVENT_TYPES: Mapping[str, EventType] = MappingProxyType(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from aipm_http_server.api import Address, Route
@@ -14,7 +15,7 @@ from aipm_sessions.api import (
     SessionObserver,
 )
 
-from aipm_core import AnyTool, Authorizer, Migration, Plugin, PluginContext, hookimpl
+from aipm_core import AnyTool, Authorizer, Migration, Plugin, PluginContext, PluginError, hookimpl
 from aipm_ui_gateway.ag_ui.endpoint import AgUiEndpoint
 from aipm_ui_gateway.ag_ui.threads import Threads
 from aipm_ui_gateway.announcing import Announcing
@@ -25,6 +26,7 @@ from aipm_ui_gateway.endpoints.event_stream import EventStreamEndpoint
 from aipm_ui_gateway.endpoints.post_command import CommandEndpoint
 from aipm_ui_gateway.endpoints.schema import SchemaEndpoint
 from aipm_ui_gateway.endpoints.websocket import WebSocketEndpoint
+from aipm_ui_gateway.event_types import EVENT_TYPES, EventType
 from aipm_ui_gateway.follow_access import FollowAccess
 from aipm_ui_gateway.identity import Identity
 from aipm_ui_gateway.limits import Limits
@@ -33,6 +35,8 @@ from aipm_ui_gateway.tables import MIGRATIONS
 from aipm_ui_gateway.ui_commands.dispatch import Dispatch
 from aipm_ui_gateway.ui_commands.session_commands import SessionCommands
 from aipm_ui_gateway.ui_sessions import SqlUiSessions
+
+_EVENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,63}")
 
 
 class UiGateway(Plugin[UiGatewayConfig]):
@@ -45,6 +49,7 @@ class UiGateway(Plugin[UiGatewayConfig]):
 
     def __init__(self, ctx: PluginContext[UiGatewayConfig]) -> None:
         super().__init__(ctx)
+        self._event_types: dict[str, EventType] = {}
         self._limits, self._identity = Limits(ctx), Identity(ctx)
         self._sessions = sessions = SqlUiSessions(ctx)
         self._retention = RetentionRules(ctx, sessions)
@@ -55,6 +60,18 @@ class UiGateway(Plugin[UiGatewayConfig]):
         self._connections = Connections(ctx, self._dispatch, self._follow_access, self._limits)
         ctx.services.provide(UI_SESSIONS, sessions)
         ctx.services.provide(UI_PORT, self._connections)
+
+    def check_given(self) -> None:
+        """Refuse a kind of event that is taken, or that nobody could tell from others."""
+        known = dict(EVENT_TYPES)
+        for owned in self.ctx.given(UiHooks.aipm_event_types):
+            kind = owned.record
+            if not _EVENT_NAME.fullmatch(kind.name):
+                raise PluginError(owned.plugin, f"event type {kind.name!r}: use letters and digits")
+            if kind.name in known or kind.payload in {one.payload for one in known.values()}:
+                raise PluginError(owned.plugin, f"event type {kind.name!r} is given twice")
+            known[kind.name] = kind
+        self._event_types = known
 
     @hookimpl
     def aipm_migrations(self) -> Iterable[Migration]:
@@ -106,6 +123,9 @@ class UiGateway(Plugin[UiGatewayConfig]):
         yield Route(path="/ws", build=lambda _: socket, websocket=True)
         yield Route(path="/events", build=lambda _: events)
         yield Route(path="/commands", build=lambda _: commands, methods=("POST",), deadline=None)
-        yield Route(path="/schema/events.json", build=SchemaEndpoint)
+        yield Route(
+            path="/schema/events.json",
+            build=lambda gateway: SchemaEndpoint(gateway, self._event_types),
+        )
         for path in ("/ag-ui", "/ag-ui/{projectId}/{agentId}"):
             yield Route(path=path, build=lambda _: ag_ui, methods=("POST",), deadline=None)

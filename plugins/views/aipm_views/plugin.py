@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from aipm_http_server.api import Route
-from aipm_operations.api import Retention
+from aipm_operations.api import REDACTION, Retention
 from aipm_sessions.api import DECISIONS, DIRECTORY, PEOPLE
 
 from aipm_core import AnyTool, Lifespan, Migration, Plugin, PluginContext, ServeMode, hookimpl
@@ -32,6 +32,7 @@ class Views(Plugin[ViewsConfig]):
     hooks = ViewHooks
     requires = (DECISIONS, DIRECTORY, PEOPLE)
     provides = (VIEWS, INBOX_NOTES)
+    uses = (REDACTION,)
 
     def __init__(self, ctx: PluginContext[ViewsConfig]) -> None:
         super().__init__(ctx)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import orjson
+from aipm_operations.api import REDACTION
 
 from aipm_core import Json, PluginContext, Row
 from aipm_views.config import ViewsConfig
@@ -48,6 +50,7 @@ class StateReader:
 
     def __init__(self, ctx: PluginContext[ViewsConfig], parts: Parts, projector: Projector) -> None:
         self._store = ctx.store
+        self._services = ctx.services
         self._parts = parts
         self._projector = projector
 
@@ -62,7 +65,9 @@ class StateReader:
         views: dict[str, dict[str, orjson.Fragment]] = {name: {} for name in self._parts.names}
         for row in rows:
             if row["view"] in views:
-                views[row["view"]][row["id"]] = orjson.Fragment(row["record"])
+                views[row["view"]][row["id"]] = orjson.Fragment(
+                    self._shown(row["record"]) or "null"
+                )
         return State(int(rows[0]["place"]) if rows else 0, views)
 
     async def cursor(self, project_id: str) -> int:
@@ -90,7 +95,7 @@ class StateReader:
         # What was written between the two questions may be in the answer to the second.
         full = len(rows) == _PAGE
         last = int(rows[-1]["seq"]) if rows else 0
-        return Page(rows, last if full else max(newest, last))
+        return Page([self._row(row) for row in rows], last if full else max(newest, last))
 
     async def records(self, project_id: str, viewer: str, view: str) -> dict[str, dict[str, Json]]:
         """Return the records of one view that are for one viewer."""
@@ -98,4 +103,18 @@ class StateReader:
             "select id, record from view_records where project_id = ? and viewer = ? and view = ?",
             *(project_id, viewer, view),
         )
-        return {row["id"]: orjson.loads(row["record"]) for row in rows}
+        return {row["id"]: orjson.loads(self._shown(row["record"]) or "null") for row in rows}
+
+    def _row(self, row: Row) -> Row:
+        shown = self._shown(row["record"])
+        if shown is row["record"]:
+            return row
+        hidden: Any = {name: row[name] for name in ("seq", "view", "id")} | {"record": shown}
+        return cast("Row", hidden)
+
+    def _shown(self, record: str | None) -> str | None:
+        """Return a record as it may be shown."""
+        redaction = self._services.find(REDACTION)
+        if record is None or redaction is None or not redaction.active:
+            return record
+        return orjson.dumps(redaction.json(orjson.loads(record))).decode()

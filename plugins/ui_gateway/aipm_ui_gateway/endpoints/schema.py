@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from aipm_http_server.api import send_json
@@ -18,12 +19,13 @@ VERSION = 1
 class SchemaEndpoint:
     """An ASGI application that tells the schema. It holds no secrets and needs no token."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, kinds: Mapping[str, EventType] = EVENT_TYPES) -> None:
         self._gateway = gateway
+        self._kinds = kinds
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401
         """Answer with the schema."""
-        await send_json(send, 200, describe(payloads(self._gateway)))
+        await send_json(send, 200, describe(payloads(self._gateway), self._kinds))
 
 
 def payloads(gateway: Gateway) -> dict[str, type[BaseModel]]:
@@ -39,17 +41,17 @@ def payloads(gateway: Gateway) -> dict[str, type[BaseModel]]:
     }
 
 
-def describe(commands: dict[str, type[BaseModel]]) -> dict[str, Json]:
+def describe(
+    commands: dict[str, type[BaseModel]], kinds: Mapping[str, EventType] = EVENT_TYPES
+) -> dict[str, Json]:
     """Return one schema: every frame is one of ``events``, ``commands`` or ``replies``."""
-    models = [kind.payload for kind in EVENT_TYPES.values()] + list(commands.values())
+    models = [kind.payload for kind in kinds.values()] + list(commands.values())
     refs, definitions = models_json_schema(
         [(model, "validation") for model in models], ref_template="#/$defs/{model}"
     )
     parts = dict(definitions.get("$defs", {}))
     payload = {model: refs[model, "validation"] for model in models}
-    events = {
-        name: _event(kind, payload[kind.payload], parts) for name, kind in EVENT_TYPES.items()
-    }
+    events = {name: _event(kind, payload[kind.payload], parts) for name, kind in kinds.items()}
     orders = {name: _command(name, payload[model]) for name, model in commands.items()}
     groups = {"events": events, "commands": orders, "replies": _REPLIES}
     return {
