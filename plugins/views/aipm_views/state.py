@@ -12,7 +12,7 @@ from aipm_core import Json, PluginContext, Row
 from aipm_views.config import ViewsConfig
 from aipm_views.parts import Parts
 from aipm_views.projector import Projector
-from aipm_views.records import EVERYBODY
+from aipm_views.records import EVERYBODY, one_line
 
 _PAGE = 200
 # One statement is one moment: the cursor and the records belong together. The cursor is that of
@@ -117,4 +117,4 @@ class StateReader:
         redaction = self._services.find(REDACTION)
         if record is None or redaction is None or not redaction.active:
             return record
-        return orjson.dumps(redaction.json(orjson.loads(record))).decode()
+        return one_line(redaction.json(orjson.loads(record)))
