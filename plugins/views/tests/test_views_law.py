@@ -44,3 +44,22 @@ def test_the_law_holds_for_each_deed(deed: str) -> None:
     many = [(deed, number) for number in (0, 1, 2, 3, 7, 12)]
     made = asyncio.run(live([*before, *many]))
     assert all(follower.resyncs == 0 for follower in made.followers)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_law_holds_while_the_world_goes_on(seed: int) -> None:
+    """Waiting calls are woken by an interrupt and write while copies are held against states."""
+
+    async def busy() -> None:
+        with tempfile.TemporaryDirectory(prefix="aipm-") as root:
+            async with world(Path(root)) as made:
+                await made.check()
+                for number in range(seed, seed + 12):
+                    await made.ask(1)
+                    await made.notify(1)
+                    others = asyncio.create_task(made.add_task(number))
+                    await made.check()
+                    await others
+                    await made.agent_reads(3)
+
+    asyncio.run(busy())

@@ -291,23 +291,6 @@ def test_who_loses_the_token_or_the_project_is_told_to_start_anew(
         assert http.get("/projects/p/state").status_code == 401
 
 
-def test_the_old_cursor_goes_on_after_a_kill(house: House) -> None:
-    with house.install.up() as first, house.http(first, "alice") as http:
-        page = loaded(http)
-        before = house.add_task("before the kill")
-        first.process.send_signal(signal.SIGKILL)
-        first.process.wait()
-    after = house.add_task("while nobody serves")
-    with house.install.up() as second, house.http(second, "alice") as http:
-        page.http = http
-        with page.following():
-            page.fold_until("tasks", after)
-            assert page.views["tasks"][before]["title"] == "before the kill"
-            now = loaded(http)
-            page.fold_to(now.cursor)
-        assert page.views == now.views
-
-
 def test_two_servers_on_one_store_tell_the_same(house: House) -> None:
     with (
         house.install.up() as one,

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from aipm_sessions.plugin import ADMINISTRATION, Sessions
 from aipm_sessions.testing import Caller, Team
 from aipm_tasks.api import TASKS, NewTask, TaskStatus
 from aipm_tasks.plugin import Tasks
-from aipm_views.api import INBOX_NOTES
+from aipm_views.api import INBOX_NOTES, VIEWS
 from aipm_views.plugin import Views
 from aipm_views.testing import Follower, check_fold_law
 
@@ -271,8 +272,9 @@ class World:
         """Hold everything against everything."""
         await check_fold_law(self.aipm, self.followers)
         for follower in self.followers[:2]:
-            inbox = set(follower.views["inbox"])
-            assert inbox == await self.waiting_for(follower.person_id), follower.person_id
+            who = follower.person_id
+            waiting = await follower.at_rest(self.use(VIEWS), partial(self.waiting_for, who))
+            assert set(follower.views["inbox"]) == waiting, who
         assert self.followers[2].views["inbox"] == {}
         assert self.followers[2].views["tasks"] == {}
 
