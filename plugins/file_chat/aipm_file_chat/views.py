@@ -113,10 +113,7 @@ class UnreadItems:
             detail=quoted(row["content"], _LONGEST_EXCERPT),
             agent_id=row["sender_id"],
             task_id=row["related_task_id"],
-            actions=(
-                ItemAction(name="reply", tool="say", arguments=chat),
-                ItemAction(name="read", tool="read_messages", arguments=chat | place),
-            ),
+            actions=(ItemAction(name="read", tool="read_messages", arguments=chat | place),),
             personal=True,
             more={
                 "seq": row["seq"],

@@ -21,6 +21,8 @@ class PersonsAnswer:
     reason: str | None = None
     note: str | None = None
     scope: Scope = "once"
+    project_id: str | None = None
+    """If given, the question must be one of this project."""
 
 
 class AnswerNotes:

@@ -47,9 +47,7 @@ class Answers:
         """Take a person's answer to a question of one of their projects."""
 
         async def unit(tx: Tx) -> Json:
-            confirmation = await self._confirmations.find(tx, answer.confirmation_id)
-            if confirmation is None or not await self._may_answer(tx, call.caller, confirmation):
-                raise self._ctx.refuse("confirmation_not_found", 404)
+            confirmation = await self._asked(tx, call.caller, answer)
             await self._settle(
                 tx,
                 confirmation,
@@ -66,6 +64,13 @@ class Answers:
         except CallError as refusal:
             await self._refused(call.caller.agent_id, answer.confirmation_id, refusal)
             raise
+
+    async def _asked(self, tx: Tx, person: Session, answer: PersonsAnswer) -> Confirmation:
+        found = await self._confirmations.find(tx, answer.confirmation_id)
+        elsewhere = found is None or answer.project_id not in (None, found.project_id)
+        if found is None or elsewhere or not await self._may_answer(tx, person, found):
+            raise self._ctx.refuse("confirmation_not_found", 404)
+        return found
 
     async def _refused(self, person_id: str, confirmation_id: str, refusal: CallError) -> None:
         """Put on record that somebody tried to answer for a project of others."""

@@ -16,6 +16,7 @@ from aipm_policy.grants import Scope
 class Answer(Arguments):
     """Arguments of ``provide_confirmation``."""
 
+    project_id: str | None = Field(default=None, max_length=64)
     confirmation_id: str = Field(max_length=64)
     approved: bool
     reason: str | None = Field(default=None, max_length=4000)

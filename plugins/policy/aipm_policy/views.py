@@ -63,7 +63,7 @@ class ConfirmationViews:
             agent_id=row["agent_id"],
             task_id=task_id if isinstance(task_id, str) else None,
             deadline=iso(row["expires_at"]),
-            actions=tuple(_answers(row["id"])),
+            actions=tuple(_answers(row)),
             more={
                 "session_id": row["session_id"],
                 "tool": row["tool"],
@@ -97,17 +97,16 @@ class ConfirmationViews:
         return asked + answered
 
 
-def _answers(confirmation_id: str) -> Iterable[ItemAction]:
+def _answers(row: Row) -> Iterable[ItemAction]:
     tool = "provide_confirmation"
+    asked: dict[str, Json] = {"project_id": row["project_id"], "confirmation_id": row["id"]}
     for name, scope in (
         ("approve", "once"),
         ("approve_session", "session"),
         ("approve_always", "always"),
     ):
-        asked: dict[str, Json] = {"confirmation_id": confirmation_id}
         yield ItemAction(name=name, tool=tool, arguments=asked | {"approved": True, "scope": scope})
-    no: dict[str, Json] = {"confirmation_id": confirmation_id, "approved": False}
-    yield ItemAction(name="deny", tool=tool, arguments=no)
+    yield ItemAction(name="deny", tool=tool, arguments=asked | {"approved": False})
 
 
 def _activity(row: Row, verb: str, at: str, actor: str | None) -> Activity:

@@ -111,9 +111,6 @@ def _ways_on(task: Task) -> Iterable[ItemAction]:
     for name, status in _WAYS_ON.items():
         asked: dict[str, Json] = {"project_id": task.project_id, "task_id": task.id}
         yield ItemAction(name=name, tool="move_task", arguments=asked | {"status": status})
-    if task.assignee_id is not None:
-        told: dict[str, Json] = {"project_id": task.project_id, "agent_id": task.assignee_id}
-        yield ItemAction(name="reply", tool="say", arguments=told)
 
 
 def names(text: str, person: Agent) -> bool:

@@ -181,7 +181,7 @@ def test_an_unread_message_waits_for_its_person_alone_until_it_is_read(
             assert item is not None
             assert (item["kind"], item["agent_id"]) == ("message", "worker")
             assert item["detail"] == "Shall I? 🙂"
-            assert item["actions"][0]["arguments"] == {"project_id": "p", "agent_id": "worker"}
+            assert [action["tool"] for action in item["actions"]] == ["read_messages"]
             listed = one.get("/projects").json()["projects"]
             assert [each["waiting"] for each in listed] == [1]
             one.get("/projects/p/agents/worker/chat/messages").raise_for_status()

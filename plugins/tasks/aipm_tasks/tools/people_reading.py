@@ -37,6 +37,7 @@ class ListTasks(OfProject):
 class GetTask(Arguments):
     """Arguments of ``get_task``: an id, or the beginning of one."""
 
+    project_id: str | None = Field(default=None, max_length=64)
     task_id: str = Field(max_length=64)
 
 
@@ -90,7 +91,7 @@ class PeoplesReading:
 
     async def _found(self, call: Call, args: GetTask) -> Row:
         db = self._ctx.store
-        reach = await self._directory.reach(db, call.caller)
+        reach = await self._projects(call, args.project_id)
         rows = await db.all(
             "select * from tasks where id >= ? and id < ? order by id limit 1000",
             *(args.task_id, f"{args.task_id}\x7f"),

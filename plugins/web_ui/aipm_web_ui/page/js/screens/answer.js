@@ -5,7 +5,7 @@ import { answer } from '../orders.js';
 import { answering, canAct, project } from '../store.js';
 import { format } from '../address.js';
 import { t } from '../texts.js';
-import { action, withMore } from './answer_actions.js';
+import { action, reply, withMore } from './answer_actions.js';
 import { YesOrNo } from './yes_or_no.js';
 
 /** @typedef {import('../fold.js').Rec} Rec */
@@ -121,7 +121,7 @@ function Reply({ item }) {
     if (text.trim())
       answer(
         item,
-        withMore(action(item, 'reply'), { content: text.trim() }),
+        reply(item, text.trim()),
         'answered',
         text.trim(),
       );
@@ -172,7 +172,7 @@ function Reply({ item }) {
 
 /** Whatever else a plugin offers, by the names it gave. @param {{item: Rec}} props */
 function Choices({ item }) {
-  const offered = (item.actions ?? []).filter((/** @type {Rec} */ one) => one.name !== 'reply');
+  const offered = item.actions ?? [];
   return html`<footer class="answer">
     <div class="row wrap answer-row">
       ${
