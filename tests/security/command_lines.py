@@ -75,6 +75,7 @@ LINES: Mapping[str, Mapping[str, str]] = {
     "plugins new": {"name": "thing", "--dir": "things"},
     "policy grants": {},
     "policy revoke": {"id": "grant_x"},
+    "policy rules": {"--project": "p"},
     "project add": {"id": "newp", "--dir": "newp", "--name": "N"},
     "project archive": {"id": "newp"},
     "project delete": {"id": "newp"},

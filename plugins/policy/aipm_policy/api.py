@@ -28,6 +28,10 @@ class Inquiry:
     args: Mapping[str, Json]
     principal: str | None
     session: Session | None
+    workplace: str | None = None
+    """The directory a program's own tools may change, for calls of such tools, if it is known."""
+    at: float = 0.0
+    """When it happens, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,14 @@ class PolicyCheck:
 
     name: str
     check: Callable[[Inquiry], Coroutine[Any, Any, Verdict | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplaces:
+    """Knows where programs work: ``find`` returns the directory of a session, if there is one."""
+
+    name: str
+    find: Callable[[Session], Coroutine[Any, Any, str | None]]
 
 
 class Policies(Protocol):
@@ -110,6 +122,11 @@ class PolicyHooks:
     @hookspec
     def aipm_policies(self) -> Iterable[PolicyCheck]:
         """What is asked about every call besides the rules. A name is given once."""
+        return ()
+
+    @hookspec
+    def aipm_workplaces(self) -> Iterable[Workplaces]:
+        """Where the programs of sessions work, for rules about inside and outside."""
         return ()
 
     @hookspec

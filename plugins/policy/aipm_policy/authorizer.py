@@ -82,7 +82,7 @@ class PolicyAuthorizer:
         await self._audit.later(entry_of(call, verdict, "allowed", **own))
 
     async def _note_permission(self, call: Call, verdict: Verdict) -> None:
-        if verdict.rule == "default" and (call.session is None or call.tool.read_only):
+        if verdict.rule.startswith("default") and (call.session is None or call.tool.read_only):
             return
         await self._audit.later(entry_of(call, verdict, "allowed"))
 

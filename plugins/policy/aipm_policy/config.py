@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
 from aipm_ui_gateway.api import Level
-from pydantic import Field
+from pydantic import AliasChoices, ConfigDict, Field
 
 from aipm_core import PluginConfig, Purpose
 from aipm_policy.api import Decision
 
+Patterns: TypeAlias = str | tuple[str, ...]
+_HOUR = "([01][0-9]|2[0-3]):[0-5][0-9]"
+
 
 class Rule(PluginConfig):
     """Decides about the calls it matches. Patterns know ``*``, ``?`` and ``[…]``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     tool: str
     """A pattern of tool names."""
@@ -24,8 +30,18 @@ class Rule(PluginConfig):
     """A pattern of project ids."""
     purpose: Purpose | None = None
     """Only sessions of this purpose."""
-    arguments: Mapping[str, str] = Field(default_factory=dict[str, str])
-    """Patterns by argument name; all must match. What is left out counts with its default."""
+    arguments: Mapping[str, Patterns] = Field(
+        default_factory=dict[str, Patterns],
+        validation_alias=AliasChoices("arguments", "argument"),
+    )
+    """Patterns by argument name, one or a list of them; all arguments must match. What is left out
+    counts with its default. ``argument.command = "…"`` says the same as ``arguments = { … }``."""
+    place: Literal["inside", "outside"] | None = None
+    """Only native calls whose files are inside, or not all inside, the run's working copy."""
+    unreadable: bool | None = None
+    """Only native commands that cannot be taken apart (``true``), or that can (``false``)."""
+    between: str | None = Field(default=None, pattern=f"^{_HOUR}-{_HOUR}$")
+    """Only at this time of day by the server's clock: ``22:00-07:00``."""
     level: Level | None = None
     """How loudly a person is asked."""
     message: str | None = None
@@ -39,6 +55,8 @@ class PolicyConfig(PluginConfig):
 
     rules: tuple[Rule, ...] = ()
     """See the table of rules."""
+    native_defaults: bool = True
+    """Whether the rules that are shipped for programs' own tools hold where none of yours does."""
     confirmation_seconds: float = Field(default=300, gt=0, le=86_400)
     """How long people have to answer; then the call is denied."""
     check_seconds: float = Field(default=5, gt=0, le=60)

@@ -46,11 +46,39 @@ class PolicyEngine:
         session: Session | None,
     ) -> Verdict:
         """Return the most restrictive verdict."""
-        inquiry = Inquiry(tool=tool, args=args, principal=principal, session=session)
-        verdicts = self._rulebook.verdicts(inquiry)
+        inquiry = Inquiry(
+            tool=tool,
+            args=args,
+            principal=principal,
+            session=session,
+            workplace=await self.workplace(tool, session),
+            at=self._ctx.clock(),
+        )
+        return await self.judge(self._rulebook, inquiry)
+
+    async def judge(self, rulebook: Rulebook, inquiry: Inquiry) -> Verdict:
+        """Return the most restrictive verdict of these rules and of all policies."""
+        verdicts = rulebook.verdicts(inquiry)
         if policies := self._policies():
             verdicts += await self._ask_all(policies, inquiry)
-        return max(verdicts, key=partial(_restriction, tool))
+        return max(verdicts, key=partial(_restriction, inquiry.tool))
+
+    async def workplace(self, tool: AnyTool, session: Session | None) -> str | None:
+        """Return where the program of a session works; what cannot be found out is unknown."""
+        if session is None or tool.audience != "native":
+            return None
+        for owned in self._ctx.given(PolicyHooks.aipm_workplaces):
+            try:
+                async with asyncio.timeout(self._ctx.config.check_seconds):
+                    found = await owned.record.find(session)
+            except Exception:
+                logger.exception(
+                    "workplaces %s of plugin %s failed", owned.record.name, owned.plugin
+                )
+                continue
+            if isinstance(found, str) and found.startswith("/"):
+                return found
+        return None
 
     async def _ask_all(
         self, policies: tuple[Owned[PolicyCheck], ...], inquiry: Inquiry

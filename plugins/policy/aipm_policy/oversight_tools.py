@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated
 
@@ -12,6 +12,7 @@ from aipm_core import Access, AnyTool, Arguments, Call, Json, NoArguments, Plugi
 from aipm_policy.api import PolicyHooks
 from aipm_policy.audit_check import AuditCheck
 from aipm_policy.config import PolicyConfig
+from aipm_policy.defaults import ShippedRule
 from aipm_policy.grants import Grants
 
 _ID = Field(max_length=64)
@@ -41,8 +42,15 @@ class ListAudit(OfProject):
 class OversightTools:
     """Whoever may answer may also see what was allowed, and take it back."""
 
-    def __init__(self, ctx: PluginContext[PolicyConfig], grants: Grants, audit: AuditCheck) -> None:
+    def __init__(
+        self,
+        ctx: PluginContext[PolicyConfig],
+        grants: Grants,
+        audit: AuditCheck,
+        shipped: Sequence[ShippedRule] = (),
+    ) -> None:
         self._ctx = ctx
+        self._shipped = shipped
         self._grants = grants
         self._audit = audit
 
@@ -73,6 +81,7 @@ class OversightTools:
         policies = self._ctx.given(PolicyHooks.aipm_policies)
         return {
             "rules": rules,
+            "defaults": [rule.model_dump(mode="json") for rule in self._shipped],
             "policies": [{"plugin": one.plugin, "name": one.record.name} for one in policies],
             "confirmation_seconds": config.confirmation_seconds,
             "session_hours": config.session_hours,

@@ -32,6 +32,7 @@ from aipm_policy.audit_check import AuditCheck
 from aipm_policy.authorizer import PolicyAuthorizer
 from aipm_policy.config import PolicyConfig
 from aipm_policy.confirmations import SqlConfirmations
+from aipm_policy.defaults import shipped_rules
 from aipm_policy.endings import SessionEnds, UiSessionEnds
 from aipm_policy.engine import PolicyEngine
 from aipm_policy.grants import Grants
@@ -60,7 +61,8 @@ class Policy(Plugin[PolicyConfig]):
     def __init__(self, ctx: PluginContext[PolicyConfig]) -> None:
         super().__init__(ctx)
         directory, sessions = ctx.services.use(DIRECTORY), ctx.services.use(SESSIONS)
-        self._engine = engine = PolicyEngine(ctx, Rulebook(ctx.config.rules))
+        shipped = shipped_rules(ctx.config, ctx.texts)
+        self._engine = engine = PolicyEngine(ctx, Rulebook(ctx.config.rules, shipped))
         grants = Grants(ctx)
         self._audit = AuditTrail(ctx)
         self._confirmations = SqlConfirmations(ctx, self._audit, sessions)
@@ -75,7 +77,7 @@ class Policy(Plugin[PolicyConfig]):
         ctx.services.provide(POLICIES, engine)
         ctx.services.provide(CONFIRMATIONS, self._confirmations)
         audit_check = AuditCheck(ctx)
-        self._oversight = OversightTools(ctx, grants, audit_check)
+        self._oversight = OversightTools(ctx, grants, audit_check, shipped)
         ctx.services.provide(AUDIT, audit_check)
         ctx.services.provide(GRANTS, grants)
 

@@ -17,6 +17,7 @@ from aipm_runner.homes import Homes
 from aipm_runner.process import RunProcess
 from aipm_runner.run_records import RunRecords
 from aipm_runner.runs import Run, Runs
+from aipm_runner.workplaces import with_real_path
 
 LONGEST_MESSAGE_BYTES = 16 * 1024 * 1024
 
@@ -74,7 +75,8 @@ class Conversations:
             return drive(start, client)
 
         async def guard(tool: str, arguments: Mapping[str, Json]) -> Answer:
-            return await records.judge(run.id, tool, arguments)
+            seen = with_real_path(arguments, start.directory)
+            return await records.judge(run.id, tool, seen)
 
         return Dialogue(
             driver,

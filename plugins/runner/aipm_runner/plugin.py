@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from aipm_http_server.api import HTTP_SERVER, Route
 from aipm_operations.api import Retention
-from aipm_policy.api import ConfirmationObserver
+from aipm_policy.api import ConfirmationObserver, Workplaces
 from aipm_sessions.api import (
     DIRECTORY,
     MISSING_SESSIONS,
@@ -69,6 +69,7 @@ from aipm_runner.supervisor import Supervisor
 from aipm_runner.tables import MIGRATIONS
 from aipm_runner.views import RunView
 from aipm_runner.waits import RunWaits
+from aipm_runner.workplaces import workplaces
 
 SUPERVISOR = ServiceKey[Supervisor]("runner.supervisor")
 REMOTE_SUPERVISOR = ServiceKey[RemoteSupervisor]("runner.remote_supervisor")
@@ -147,6 +148,11 @@ class Runner(Plugin[RunnerConfig]):
     def aipm_confirmation_observers(self) -> Iterable[ConfirmationObserver]:
         """See which runs wait for a person."""
         return self._waits.observers()
+
+    @hookimpl(optionalhook=True)
+    def aipm_workplaces(self) -> Iterable[Workplaces]:
+        """Tell rules where programs work."""
+        yield workplaces(self.ctx)
 
     @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from aipm_policy.config import Rule
 from aipm_policy.digest import canonical, digest
-from aipm_policy.rules import _matches
+from aipm_policy.native_calls import Piece
+from aipm_policy.rules import matches as rule_matches
 from hypothesis import strategies as st
 
 from tests.fuzz.choices import Choices
@@ -64,9 +65,10 @@ def matches(case: Case, decision: str = "DENY") -> bool:
             "arguments": {"path": case.argument_pattern},
         }
     )
-    tool = SimpleNamespace(name=case.tool, arguments={"properties": {"path": {}}})
-    inquiry: Any = SimpleNamespace(tool=tool, session=None, args=case.arguments)
-    return _matches(rule, inquiry)
+    schema: dict[str, Any] = {"properties": {"path": {}}}
+    tool = SimpleNamespace(name=case.tool, arguments=schema, audience="agent")
+    inquiry: Any = SimpleNamespace(tool=tool, session=None, args=case.arguments, at=0.0)
+    return rule_matches(rule, Piece(inquiry=inquiry))
 
 
 def leaves(value: Any) -> list[str]:

@@ -16,6 +16,7 @@ export function Rules() {
   const [answer] = useAsked('list_rules', { project_id: project.value });
   if (!answer) return html`<${Skeleton} rows=${4} />`;
   const rules = /** @type {Rec[]} */ (answer.rules ?? []);
+  const shipped = /** @type {Rec[]} */ (answer.defaults ?? []);
   const policies = /** @type {Rec[]} */ (answer.policies ?? []);
   return html`<h2>${t('se2.rules')}</h2>
     <p class="t2 sm phrase">${t('se2.r.lead')}</p>
@@ -23,6 +24,7 @@ export function Rules() {
       ${rules.map((rule) => html`<${Rule} key=${rule.number} rule=${rule} />`)}
       <div class="set-row"><p class="sm t2">${t('se2.r.default')}</p></div>
     </div>
+    ${shipped.length > 0 && html`<${Shipped} rules=${shipped} />`}
     ${policies.length > 0 && html`<${Note}>${t('se2.r.policies', { l: policies.map((one) => `${one.plugin}: ${one.name}`).join(', ') })}<//>`}
     <${Code} copy=${EXAMPLE} label="aipm.toml">${EXAMPLE}<//>
     ${mayOrder('list_grants') && html`<${Grants} />`}`;
@@ -34,12 +36,23 @@ const EXAMPLE =
 /** @type {Record<string, string>} */
 const TONES = { ALLOW: 'good', DENY: 'bad', REQUIRE_USER_CONFIRMATION: 'you' };
 
-/** @param {{rule: Rec}} props */
-function Rule({ rule }) {
-  const only = ['agent', 'project', 'purpose']
-    .filter((name) => rule[name])
+/** @param {{rules: Rec[]}} props */
+const Shipped = ({ rules }) =>
+  html`<h3>${t('se2.r.shipped')}</h3>
+    <p class="t2 sm phrase">${t('se2.r.shipped.lead')}</p>
+    <div class="set-box">
+      ${rules.map((rule, at) => html`<${Rule} key=${at} rule=${rule} name=${rule.name} />`)}
+    </div>`;
+
+/** @param {unknown} value */
+const patterns = (value) => (Array.isArray(value) ? value.join('  ') : String(value));
+
+/** @param {{rule: Rec, name?: string}} props */
+function Rule({ rule, name: own }) {
+  const only = ['agent', 'project', 'purpose', 'place', 'between', 'unreadable']
+    .filter((name) => rule[name] !== null && rule[name] !== undefined)
     .map((name) => `${name} = ${rule[name]}`)
-    .concat(Object.entries(rule.arguments ?? {}).map(([name, value]) => `${name} ≈ ${value}`));
+    .concat(Object.entries(rule.arguments ?? {}).map(([name, value]) => `${name} ≈ ${patterns(value)}`));
   return html`<div class="set-row">
     <div class="grow">
       <p class="row wrap gap-2">
@@ -50,7 +63,7 @@ function Rule({ rule }) {
       ${only.length > 0 && html`<p class="xs t2 mono"><${Visible} text=${only.join(' · ')} /></p>`}
       ${rule.message && html`<p class="sm t2"><${Visible} text=${rule.message} /></p>`}
     </div>
-    <span class="xs t3 mono">rules[${rule.number}]</span>
+    <span class="xs t3 mono">${own ?? `rules[${rule.number}]`}</span>
   </div>`;
 }
 
