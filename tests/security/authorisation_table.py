@@ -230,6 +230,9 @@ list_grants          | auth   | invalid | invalid | invalid | invalid | invalid 
 revoke_grant         | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | ok     | ok
 list_audit           | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | boss!  | ok
 verify_audit         | auth   | invalid | invalid | invalid | invalid | invalid | ok          | boss!  | ok
+rehearse_rules       | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | boss!  | ok
+make_rule            | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | boss!  | ok
+revoke_rule          | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | ok     | ok
 """
 
 COMMAND_STATES = {name: ROUTE_STATES[name] for name in ("elsewhere", "beside", "right")}

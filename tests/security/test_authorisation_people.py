@@ -190,6 +190,8 @@ class People:
             "list_rules": PROJECT,
             "list_grants": PROJECT,
             "list_audit": PROJECT,
+            "rehearse_rules": PROJECT,
+            "make_rule": {**PROJECT, "tool": "native:Bash"},
             "verify_audit": {},
         }
         return plain[tool] if tool in plain else self._made(tool)
@@ -220,6 +222,7 @@ class People:
             "provide_confirmation": lambda: {"confirmation_id": self.question(), "approved": False},
             "provideConfirmation": lambda: {"confirmationId": self.question(), "approved": False},
             "revoke_grant": self.grant,
+            "revoke_rule": self.rule,
             "edit_message": lambda: {**self.message(), "content": "hello again"},
             "withdraw_message": self.message,
             "start_run": self.needed_agent,
@@ -243,6 +246,11 @@ class People:
         self.result("mary", "provide_confirmation", **answer)
         (newest, *_) = reversed(self.result("mary", "list_grants", **PROJECT)["grants"])
         return {**PROJECT, "grant_id": newest["id"]}
+
+    def rule(self) -> dict[str, Any]:
+        """Make a rule; return what names it."""
+        made = self.result("mary", "make_rule", **self.given("make_rule"))
+        return {**PROJECT, "rule_id": made["rule_id"]}
 
     def foreign_token(self) -> dict[str, Any]:
         """Make a token of somebody else; return what names it."""

@@ -16,14 +16,14 @@ EVERYBODYS = {
     *("answer_item", "archive_task", "edit_message", "withdraw_message", "get_status", "get_task"),
     *("list_agents", "list_grants", "list_plugins", "list_projects", "list_rules", "list_sessions"),
     *("list_tasks", "pause_project", "resume_project", "read_inbox", "reopen_task"),
-    *("revoke_grant", "set_dependencies"),
+    *("revoke_grant", "revoke_rule", "set_dependencies"),
     *("openSession", "closeSession", "submitUserInput", "cancelRun", "provideConfirmation"),
 }
 MANAGERS = {
     *("create_project", "edit_project", "add_agent", "edit_agent", "rekey_agent"),
     *("assign_agent", "announce", "undo_run", "show_programs", "archive_project", "check_plugin"),
     *("delete_project", "delete_task", "list_audit", "remove_agent", "unassign_agent"),
-    *("verify_audit",),
+    *("verify_audit", "rehearse_rules", "make_rule"),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -44,6 +44,8 @@ class Verdict:
     message: str | None = None
     elicitation: bool = False
     """Whether the person at the agent's own client may answer."""
+    inquiry: Inquiry | None = field(default=None, repr=False, compare=False)
+    """The call as it was judged; the judge fills it in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

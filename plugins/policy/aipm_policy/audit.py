@@ -11,8 +11,10 @@ from typing import Literal, TypeAlias
 import anyio
 
 from aipm_core import Json, PluginContext, Tx, background
+from aipm_policy.api import Inquiry
 from aipm_policy.config import PolicyConfig
 from aipm_policy.digest import canonical, sha256
+from aipm_policy.kept_calls import keep_call
 
 AuditOutcome: TypeAlias = Literal[
     "allowed", "denied", "expired", "cancelled", "no_confirmer", "policy_error", "answer_refused"
@@ -37,9 +39,11 @@ class Entry:
     human_id: str | None = None
     confirmation_id: str | None = None
     at: str = ""
+    inquiry: Inquiry | None = None
+    """The call, if the entry is about one: kept beside the trail for rehearsals, not in it."""
 
 
-_SHOWN = tuple(field.name for field in fields(Entry) if field.name != "at")
+_SHOWN = tuple(field.name for field in fields(Entry) if field.name not in ("at", "inquiry"))
 
 
 class AuditTrail:
@@ -71,6 +75,8 @@ class AuditTrail:
             *(head["last_seq"], at, text, link),
         )
         await tx.run("update policy_audit_head set last_hash = ? where id = 1", link)
+        if entry.inquiry is not None and self._ctx.config.rehearsal_days > 0:
+            await keep_call(tx, head["last_seq"], entry.inquiry, entry.decision)
 
     async def write(self, entry: Entry) -> None:
         """Append one entry in a transaction of its own."""

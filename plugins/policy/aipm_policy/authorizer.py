@@ -20,6 +20,7 @@ from aipm_policy.engine import POLICY_ERROR
 from aipm_policy.entries import answered_entry, entry_of, placed
 from aipm_policy.grants import Grants
 from aipm_policy.levels import level_for
+from aipm_policy.rules import is_default
 
 
 class Interrupted(CallError):
@@ -82,7 +83,7 @@ class PolicyAuthorizer:
         await self._audit.later(entry_of(call, verdict, "allowed", **own))
 
     async def _note_permission(self, call: Call, verdict: Verdict) -> None:
-        if verdict.rule.startswith("default") and (call.session is None or call.tool.read_only):
+        if is_default(verdict) and (call.session is None or call.tool.read_only):
             return
         await self._audit.later(entry_of(call, verdict, "allowed"))
 

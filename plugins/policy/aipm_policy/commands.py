@@ -6,7 +6,9 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from aipm_cli.api import AsJson, Config, call_tool, local_time, say, show, table, with_service
+from aipm_cli.api import AsJson, Config, local_time, say, show, table, with_service
+
+from aipm_policy.rule_commands import allow, disallow, list_rules, try_rules
 
 if TYPE_CHECKING:
     from aipm_core import ServiceKey
@@ -16,12 +18,15 @@ if TYPE_CHECKING:
 audit = typer.Typer(
     help="The record of decisions about tool calls.", rich_markup_mode=None, no_args_is_help=True
 )
-_SHOWN_PATTERNS = 3
 policy = typer.Typer(
     help="Rules about calls, and permissions people gave for more than one.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
+policy.command("rules")(list_rules)
+policy.command("try")(try_rules)
+policy.command("allow")(allow)
+policy.command("disallow")(disallow)
 
 
 @audit.command("verify")
@@ -82,42 +87,6 @@ def list_entries(
             empty="no decision yet",
         ),
     )
-
-
-@policy.command("rules")
-def list_rules(
-    project: Annotated[str, typer.Option(help="Whose calls.")],
-    config: Config = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the rules of the settings, and what is shipped for programs' own tools."""
-    found = call_tool(config, "list_rules", project_id=project)
-    rows = [(f"rules[{rule['number']}]", rule) for rule in found["rules"]]
-    rows += [(f"default: {rule['name']}", rule) for rule in found["defaults"]]
-    show(
-        found,
-        as_json=as_json,
-        human=lambda: table(
-            ("rule", "tool", "decision", "level", "only"),
-            (
-                (name, rule["tool"], rule["decision"], rule["level"], _only(rule))
-                for name, rule in rows
-            ),
-            empty="no rule: everything is allowed",
-        ),
-    )
-
-
-def _only(rule: dict[str, Any]) -> str:
-    """Say in short which calls of its tool a rule is about."""
-    named = ("agent", "project", "purpose", "place", "between", "unreadable")
-    told = [f"{name} = {rule[name]}" for name in named if rule[name] is not None]
-    for name, patterns in rule["arguments"].items():
-        several = [patterns] if isinstance(patterns, str) else patterns
-        more = len(several) - _SHOWN_PATTERNS
-        shown = ", ".join(several[:_SHOWN_PATTERNS]) + (f" and {more} more" if more > 0 else "")
-        told.append(f"{name} = {shown}")
-    return "; ".join(told)
 
 
 @policy.command("grants")

@@ -71,5 +71,7 @@ class PolicyConfig(PluginConfig):
     """Life of a yes for good."""
     audit_days: float = Field(default=365, gt=0)
     """How long the audit trail is kept."""
+    rehearsal_days: float = Field(default=14, ge=0)
+    """How long the arguments of judged calls are kept so that rules can be tried on them."""
     keep_days: float = Field(default=30, gt=0)
     """How long questions and permissions are remembered after they have run out."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -12,7 +13,8 @@ from aipm_core import AnyTool, Json, Owned, PluginContext, PluginError, Session
 from aipm_policy.api import Decision, Inquiry, PolicyCheck, PolicyHooks, Verdict
 from aipm_policy.config import PolicyConfig
 from aipm_policy.levels import height, level_for
-from aipm_policy.rules import Rulebook
+from aipm_policy.made_rules import MadeRules
+from aipm_policy.rules import Rulebook, is_default
 
 logger = logging.getLogger(__name__)
 POLICY_ERROR: Final = "policy_error"
@@ -22,9 +24,12 @@ _SEVERITY = {decision: place for place, decision in enumerate(Decision)}
 class PolicyEngine:
     """The ``Policies`` service. A policy that raises, hangs or talks nonsense denies."""
 
-    def __init__(self, ctx: PluginContext[PolicyConfig], rulebook: Rulebook) -> None:
+    def __init__(
+        self, ctx: PluginContext[PolicyConfig], rulebook: Rulebook, made: MadeRules
+    ) -> None:
         self._ctx = ctx
         self._rulebook = rulebook
+        self._made = made
 
     def check_names(self) -> None:
         """Refuse two policies of one name: the log and the audit could not tell them apart."""
@@ -57,7 +62,20 @@ class PolicyEngine:
         return await self.judge(self._rulebook, inquiry)
 
     async def judge(self, rulebook: Rulebook, inquiry: Inquiry) -> Verdict:
-        """Return the most restrictive verdict of these rules and of all policies."""
+        """Return the most restrictive verdict of these rules and of all policies.
+
+        Rules that people made only allow, and only what nothing but a default asks about; so they
+        are looked up where a default asks.
+        """
+        verdict = await self._judge(rulebook, inquiry)
+        asks = verdict.decision is Decision.REQUIRE_USER_CONFIRMATION
+        if asks and is_default(verdict) and inquiry.session is not None:
+            made = await self._made.valid(inquiry.session.project_id)
+            if made:
+                verdict = await self._judge(rulebook.with_made(made), inquiry)
+        return replace(verdict, inquiry=inquiry)
+
+    async def _judge(self, rulebook: Rulebook, inquiry: Inquiry) -> Verdict:
         verdicts = rulebook.verdicts(inquiry)
         if policies := self._policies():
             verdicts += await self._ask_all(policies, inquiry)

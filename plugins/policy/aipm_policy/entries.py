@@ -46,6 +46,7 @@ def entry_of(
         human_decision=human_decision,
         human_id=human_id,
         confirmation_id=confirmation_id,
+        inquiry=verdict.inquiry,
     )
 
 

@@ -14,6 +14,7 @@ from aipm_policy.audit_check import AuditCheck
 from aipm_policy.config import PolicyConfig
 from aipm_policy.defaults import ShippedRule
 from aipm_policy.grants import Grants
+from aipm_policy.made_rules import MadeRules
 
 _ID = Field(max_length=64)
 _VERIFY_SECONDS = 120.0  # a year of decisions is read and hashed
@@ -47,9 +48,11 @@ class OversightTools:
         ctx: PluginContext[PolicyConfig],
         grants: Grants,
         audit: AuditCheck,
-        shipped: Sequence[ShippedRule] = (),
+        shipped: Sequence[ShippedRule],
+        made: MadeRules,
     ) -> None:
         self._ctx = ctx
+        self._made = made
         self._shipped = shipped
         self._grants = grants
         self._audit = audit
@@ -81,6 +84,7 @@ class OversightTools:
         policies = self._ctx.given(PolicyHooks.aipm_policies)
         return {
             "rules": rules,
+            "made": await self._made.listed(args.project_id),
             "defaults": [rule.model_dump(mode="json") for rule in self._shipped],
             "policies": [{"plugin": one.plugin, "name": one.record.name} for one in policies],
             "confirmation_seconds": config.confirmation_seconds,

@@ -36,8 +36,11 @@ from aipm_policy.defaults import shipped_rules
 from aipm_policy.endings import SessionEnds, UiSessionEnds
 from aipm_policy.engine import PolicyEngine
 from aipm_policy.grants import Grants
+from aipm_policy.made_rules import MadeRules
 from aipm_policy.oversight_tools import OversightTools
 from aipm_policy.people_tools import PeoplesTools
+from aipm_policy.rehearsal import Rehearsal
+from aipm_policy.rehearsal_tools import RehearsalTools
 from aipm_policy.retention import retention_rules
 from aipm_policy.rules import Rulebook
 from aipm_policy.tables import MIGRATIONS
@@ -62,7 +65,9 @@ class Policy(Plugin[PolicyConfig]):
         super().__init__(ctx)
         directory, sessions = ctx.services.use(DIRECTORY), ctx.services.use(SESSIONS)
         shipped = shipped_rules(ctx.config, ctx.texts)
-        self._engine = engine = PolicyEngine(ctx, Rulebook(ctx.config.rules, shipped))
+        made = MadeRules(ctx)
+        self._engine = engine = PolicyEngine(ctx, Rulebook(ctx.config.rules, shipped), made)
+        self._rehearsal = RehearsalTools(ctx, Rehearsal(ctx, engine, shipped), made)
         grants = Grants(ctx)
         self._audit = AuditTrail(ctx)
         self._confirmations = SqlConfirmations(ctx, self._audit, sessions)
@@ -77,7 +82,7 @@ class Policy(Plugin[PolicyConfig]):
         ctx.services.provide(POLICIES, engine)
         ctx.services.provide(CONFIRMATIONS, self._confirmations)
         audit_check = AuditCheck(ctx)
-        self._oversight = OversightTools(ctx, grants, audit_check, shipped)
+        self._oversight = OversightTools(ctx, grants, audit_check, shipped, made)
         ctx.services.provide(AUDIT, audit_check)
         ctx.services.provide(GRANTS, grants)
 
@@ -106,6 +111,7 @@ class Policy(Plugin[PolicyConfig]):
         """Take people's answers, and show them what holds and what was decided."""
         yield from PeoplesTools(self._answers).all()
         yield from self._oversight.all()
+        yield from self._rehearsal.all()
 
     @hookimpl
     def aipm_decisions(self) -> Iterable[DecisionSource]:

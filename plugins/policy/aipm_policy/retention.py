@@ -20,6 +20,11 @@ _GRANTS = (
     "delete from policy_grants where id in (select id from policy_grants "
     "where expires_at < ? limit ?)"
 )
+_CALLS = "delete from policy_calls where seq in (select seq from policy_calls where at < ? limit ?)"
+_RULES = (
+    "delete from policy_rules where id in (select id from policy_rules "
+    "where expires_at < ? limit ?)"
+)
 
 
 def retention_rules(ctx: PluginContext[PolicyConfig]) -> Iterable[Retention]:
@@ -29,3 +34,6 @@ def retention_rules(ctx: PluginContext[PolicyConfig]) -> Iterable[Retention]:
     days = ctx.config.keep_days
     yield Retention(name="confirmations", days=days, forget=old_rows(_QUESTIONS))
     yield Retention(name="policy_grants", days=days, forget=old_rows(_GRANTS))
+    yield Retention(name="policy_rules", days=days, forget=old_rows(_RULES))
+    days = ctx.config.rehearsal_days
+    yield Retention(name="policy_calls", days=days, forget=old_rows(_CALLS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
 
@@ -22,9 +22,20 @@ class Rulebook:
     by the defaults only where it matches none.
     """
 
-    def __init__(self, rules: Sequence[Rule], shipped: Sequence[ShippedRule] = ()) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        shipped: Sequence[ShippedRule] = (),
+        made: Mapping[str, Rule] | None = None,
+    ) -> None:
         self._rules = rules
         self._shipped = shipped
+        named = {f"rules[{number}] {rule.tool}": rule for number, rule in enumerate(rules, start=1)}
+        self._named = {**named, **(made or {})}
+
+    def with_made(self, made: Mapping[str, Rule]) -> Rulebook:
+        """Return these rules and others, which people made, by their names."""
+        return Rulebook(self._rules, self._shipped, made)
 
     def verdicts(self, inquiry: Inquiry) -> list[Verdict]:
         """Return the verdict of every rule that matches; the default if none does."""
@@ -34,9 +45,9 @@ class Rulebook:
         return found
 
     def _matching(self, piece: Piece) -> Iterator[Verdict]:
-        for number, rule in enumerate(self._rules, start=1):
+        for name, rule in self._named.items():
             if matches(rule, piece):
-                yield verdict_of(rule, f"rules[{number}] {rule.tool}")
+                yield verdict_of(rule, name)
 
     def _default(self, piece: Piece) -> Verdict:
         """Return what the first default that fits says."""
@@ -46,6 +57,11 @@ class Rulebook:
                 if matches(rule, piece):
                     return verdict_of(rule, f"default: {rule.name}")
         return _default(tool)
+
+
+def is_default(verdict: Verdict) -> bool:
+    """Return whether a verdict comes from no rule that anybody made."""
+    return verdict.rule == "default" or verdict.rule.startswith("default: ")
 
 
 def verdict_of(rule: Rule, name: str) -> Verdict:

@@ -101,4 +101,34 @@ MIGRATIONS = [
                 where answered_at is not null;
         """,
     ),
+    Migration(
+        name="0006_rehearsal",
+        sql="""
+            create table policy_calls (
+                seq integer primary key,
+                at double precision not null,
+                project_id text not null,
+                agent_id text not null,
+                session_id text not null,
+                purpose text not null,
+                tool text not null,
+                audience text not null,
+                args text,
+                workplace text,
+                decision text not null
+            );
+            create index policy_calls_at on policy_calls (project_id, at);
+            create table policy_rules (
+                id text primary key,
+                project_id text not null,
+                rule text not null,
+                made_by text not null,
+                created_at text not null,
+                expires_at double precision not null,
+                revoked_at text
+            );
+            create index policy_rules_valid on policy_rules (project_id)
+                where revoked_at is null;
+        """,
+    ),
 ]

@@ -19,7 +19,7 @@ from aipm_policy.rules import Rulebook
 from aipm_policy.shell import read_line
 from aipm_runner.plugin import Runner
 from aipm_sessions.plugin import Sessions
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 from pydantic import ValidationError
 
@@ -316,6 +316,7 @@ async def test_where_nobody_knows_the_place_a_person_is_asked() -> None:
         assert verdict.rule == "default: inside"
 
 
+@settings(deadline=None, max_examples=50)
 @given(some.text(max_size=60))
 def test_no_line_breaks_the_reading(line: str) -> None:
     read_line(line)
@@ -325,6 +326,7 @@ def test_no_line_breaks_the_reading(line: str) -> None:
 _PIECES = ["git push", "ls", "$X", "'a b'", "&&", "|", ";", "(", ")", "sh -c", "x=1", ">", "y"]
 
 
+@settings(deadline=None, max_examples=50)
 @given(some.lists(some.sampled_from(_PIECES), max_size=8))
 def test_a_line_that_names_a_push_as_a_command_is_found(pieces: list[str]) -> None:
     """Whatever stands around it: bash is the judge of whether the push is a command."""

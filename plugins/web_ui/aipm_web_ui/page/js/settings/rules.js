@@ -9,22 +9,31 @@ import { give } from '../orders.js';
 import { toast } from '../notices.js';
 import { canAct, mayOrder, project } from '../store.js';
 import { millis, stamp, t } from '../texts.js';
+import { Rehearsal } from './rehearsal.js';
 
 /** @typedef {import('../fold.js').Rec} Rec */
 
 export function Rules() {
-  const [answer] = useAsked('list_rules', { project_id: project.value });
+  const [answer, again] = useAsked('list_rules', { project_id: project.value });
   if (!answer) return html`<${Skeleton} rows=${4} />`;
   const rules = /** @type {Rec[]} */ (answer.rules ?? []);
+  const made = /** @type {Rec[]} */ (answer.made ?? []);
+  const revoke = async (/** @type {Rec} */ rule) => {
+    const args = { project_id: project.value, rule_id: rule.id };
+    if (await give('revoke_rule', args)) toast(t('se2.r.revoked'));
+    again();
+  };
   const shipped = /** @type {Rec[]} */ (answer.defaults ?? []);
   const policies = /** @type {Rec[]} */ (answer.policies ?? []);
   return html`<h2>${t('se2.rules')}</h2>
     <p class="t2 sm phrase">${t('se2.r.lead')}</p>
     <div class="set-box">
       ${rules.map((rule) => html`<${Rule} key=${rule.number} rule=${rule} />`)}
+      ${made.map((rule) => html`<${Rule} key=${rule.id} rule=${rule} name=${t('se2.r.made', { p: rule.made_by, t: stamp(millis(rule.expires_at)) })} onRevoke=${() => revoke(rule)} />`)}
       <div class="set-row"><p class="sm t2">${t('se2.r.default')}</p></div>
     </div>
     ${shipped.length > 0 && html`<${Shipped} rules=${shipped} />`}
+    ${mayOrder('rehearse_rules') && html`<${Rehearsal} onMade=${again} />`}
     ${policies.length > 0 && html`<${Note}>${t('se2.r.policies', { l: policies.map((one) => `${one.plugin}: ${one.name}`).join(', ') })}<//>`}
     <${Code} copy=${EXAMPLE} label="aipm.toml">${EXAMPLE}<//>
     ${mayOrder('list_grants') && html`<${Grants} />`}`;
@@ -47,8 +56,8 @@ const Shipped = ({ rules }) =>
 /** @param {unknown} value */
 const patterns = (value) => (Array.isArray(value) ? value.join('  ') : String(value));
 
-/** @param {{rule: Rec, name?: string}} props */
-function Rule({ rule, name: own }) {
+/** @param {{rule: Rec, name?: string, onRevoke?: () => void}} props */
+function Rule({ rule, name: own, onRevoke }) {
   const only = ['agent', 'project', 'purpose', 'place', 'between', 'unreadable']
     .filter((name) => rule[name] !== null && rule[name] !== undefined)
     .map((name) => `${name} = ${rule[name]}`)
@@ -64,6 +73,7 @@ function Rule({ rule, name: own }) {
       ${rule.message && html`<p class="sm t2"><${Visible} text=${rule.message} /></p>`}
     </div>
     <span class="xs t3 mono">${own ?? `rules[${rule.number}]`}</span>
+    ${onRevoke && mayOrder('revoke_rule') && html`<${Button} kind="danger" size="small" disabled=${!canAct.value} onClick=${onRevoke}>${t('se2.a.revoke')}<//>`}
   </div>`;
 }
 
