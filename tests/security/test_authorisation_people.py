@@ -50,7 +50,7 @@ class People:
         reply = self._http.post(f"/api/tools/{tool}", json=given, headers=headers)
         return "ok" if reply.is_success else str(reply.json()["error"]["code"])
 
-    def result(self, person: str, tool: str, **given: Any) -> dict[str, Any]:
+    def result(self, person: str, tool: str, /, **given: Any) -> dict[str, Any]:
         """Call a tool that must do."""
         headers = {"authorization": f"Bearer {self.team.tokens[person]}"}
         reply = self._http.post(f"/api/tools/{tool}", json=given, headers=headers)
