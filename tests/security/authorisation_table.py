@@ -121,6 +121,8 @@ WORDS |= {
     "no-question": "confirmation_not_found",
     "no-project": "project_not_found",
     "no-token": "token_not_found",
+    "no-git": "no_repository",
+    "no-tree": "undo_needs_worktree",
 }
 
 ROUTE_TABLE = """
@@ -209,6 +211,10 @@ search_messages      | auth   | invalid | invalid | invalid | invalid | invalid 
 notify               | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | ok     | ok
 snooze_item          | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | ok     | ok
 hand_over_item       | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | ok     | ok
+list_runs            | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | ok     | ok
+read_run_log         | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | ok     | ok
+show_run_changes     | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | no-git | no-git
+prepare_merge        | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | boss!  | no-tree
 start_run            | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | ok     | ok
 stop_run             | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | ok     | ok
 leave_run            | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | ok     | ok

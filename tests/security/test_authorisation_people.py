@@ -35,6 +35,11 @@ decision = "REQUIRE_USER_CONFIRMATION"
 """
 PROJECT: dict[str, Any] = {"project_id": "p"}
 
+RUN_TOOLS = (
+    *("stop_run", "leave_run", "undo_run"),
+    *("read_run_log", "show_run_changes", "prepare_merge"),
+)
+
 
 class People:
     """The people of a project, and what they call tools with."""
@@ -169,6 +174,7 @@ class People:
             "list_projects": {},
             "list_agents": PROJECT,
             "list_sessions": PROJECT,
+            "list_runs": PROJECT,
             "list_tasks": PROJECT,
             "get_status": PROJECT,
             "read_inbox": PROJECT,
@@ -226,9 +232,7 @@ class People:
             "edit_message": lambda: {**self.message(), "content": "hello again"},
             "withdraw_message": self.message,
             "start_run": self.needed_agent,
-            "stop_run": self.ended_run,
-            "leave_run": self.ended_run,
-            "undo_run": self.ended_run,
+            **dict.fromkeys(RUN_TOOLS, self.ended_run),
             "submitUserInput": lambda: {**self.session(), "text": "hello"},
             "closeSession": self.session,
             "cancelRun": self.session,

@@ -115,7 +115,9 @@ def matching(
     if len(exact or found) == 1:
         return (exact or found)[0]
     if not found or not text:
-        listed = "inbox" if what in ("item", "decision") else f"{what} list"
+        listed = {"item": "inbox", "decision": "inbox", "run": "runs list"}.get(
+            what, f"{what} list"
+        )
         message = f"there is no {what} {quoted(text)!r}; `aipm {listed}` lists those there are"
         raise CallError(message, code=f"{what}_not_found", status=404)
     these = ", ".join(str(row[key]) for row in found[:_MOST_NAMED])

@@ -41,6 +41,11 @@ class Changes:
         row = await self._runs.reader.one("select text from run_changes where run_id = ?", run.id)
         return row["text"] if row else ""
 
+    async def as_text(self, run: Run) -> dict[str, Json]:
+        """Return what a run has changed as git writes it, as far as it is not too long."""
+        text = await self.text(run)
+        return {"text": text[:_MOST_CHARACTERS], "truncated": len(text) > _MOST_CHARACTERS}
+
     async def files(self, run: Run) -> dict[str, Json]:
         """Return what a run has changed, file by file, hunk by hunk."""
         text = await self.text(run)

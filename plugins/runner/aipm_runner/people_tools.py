@@ -13,7 +13,8 @@ from aipm_runner.agent_programs import AgentPrograms
 from aipm_runner.config import RunnerConfig
 from aipm_runner.decisions import FailedRuns
 from aipm_runner.programs import Programs
-from aipm_runner.runs import Run, Runs
+from aipm_runner.reading_tools import OneRun, ReadingTools
+from aipm_runner.runs import Runs
 from aipm_runner.service import RunService
 from aipm_runner.start_orders import StartOrders
 from aipm_runner.stopping import Stopping
@@ -28,13 +29,6 @@ class StartRun(Arguments):
     project_id: str = _ID
     agent_id: str = _ID
     purpose: Purpose = "task"
-
-
-class OneRun(Arguments):
-    """A run of a project."""
-
-    project_id: str = _ID
-    run_id: str = _ID
 
 
 class StopRun(OneRun):
@@ -70,6 +64,7 @@ class PeoplesTools:
         self._agents = agents
         self._failed = failed
         self._orders = orders
+        self._reading = ReadingTools(ctx, service)
         self._stopping = Stopping(ctx, runs, service)
         self._undoing = Undoing(ctx, runs, service)
         self._directory = ctx.services.use(DIRECTORY)
@@ -77,6 +72,7 @@ class PeoplesTools:
     def all(self) -> Iterable[AnyTool]:
         """Return the tools."""
         person, manager = Access.PERSON, Access.MANAGER
+        yield from self._reading.all()
         yield tool(self.start_run, access=person, audience="ui", idempotent=True)
         yield tool(self.stop_run, access=person, audience="ui", idempotent=True, destructive=True)
         yield tool(self.undo_run, access=manager, audience="ui", idempotent=True, destructive=True)
@@ -93,16 +89,16 @@ class PeoplesTools:
 
     async def stop_run(self, call: Call, args: StopRun) -> Json:
         """Tell a run's program to stop, or kill it with everything it has started."""
-        run = await self._run(args)
+        run = await self._reading.run(args.project_id, args.run_id)
         return await self._stopping.stop(call, run, kill=args.kill)
 
     async def undo_run(self, call: Call, args: OneRun) -> Json:
         """Put the branch of a run back to where the run began."""
-        return await self._undoing.undo(call, await self._run(args))
+        return await self._undoing.undo(call, await self._reading.run(args.project_id, args.run_id))
 
     async def leave_run(self, call: Call, args: OneRun) -> Json:
         """Leave a failed run as it is."""
-        run = await self._run(args)
+        run = await self._reading.run(args.project_id, args.run_id)
 
         async def unit(tx: Tx) -> Json:
             await self._failed.settle(tx, run, approved=False)
@@ -119,10 +115,3 @@ class PeoplesTools:
         if not await self._directory.is_member(store, args.agent_id, args.project_id):
             raise self._ctx.refuse("agent_not_found", 404, agent=args.agent_id)
         return {"programs": names, "agent": asdict(await self._agents.find(store, args.agent_id))}
-
-    async def _run(self, args: OneRun) -> Run:
-        """Return a run of the project; one of another project is as unknown as none."""
-        run = await self._service.get(args.run_id)
-        if run.project_id != args.project_id:
-            raise self._ctx.refuse("run_not_found", 404, run_id=args.run_id)
-        return run

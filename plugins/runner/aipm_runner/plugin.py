@@ -101,7 +101,7 @@ class Runner(Plugin[RunnerConfig]):
             ctx, runs, agents, claims, leases, lives_here, reaper, records
         )
         orders = StartOrders(ctx, runs, agents)
-        service = RunService(ctx, runs, Changes(ctx, runs), reaper, orders)
+        service = RunService(ctx, runs, Changes(ctx, runs), reaper)
         self._routes, self._waits = Routes(ctx, service), RunWaits(ctx, runs)
         runners = RemoteRunners(ctx, runs, claims, agents, budgets, records)
         self._runner_routes = RunnerRoutes(ctx, runners)

@@ -6,18 +6,33 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from aipm_cli.api import AsJson, Config, clean, pairs, say, show, table, with_service
+from aipm_cli.api import (
+    AsJson,
+    Config,
+    People,
+    call_tool,
+    clean,
+    matching,
+    pairs,
+    say,
+    short_ids,
+    show,
+    since,
+    table,
+    with_people,
+    words,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from aipm_core import ServiceKey
-    from aipm_runner.service import RunService
-
+_PACKAGE = "aipm_runner"
 runs = typer.Typer(help="Runs of agents' programs.", rich_markup_mode=None, no_args_is_help=True)
-RunId = Annotated[str, typer.Argument(help="The run's id.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id, or the beginning of it.")]
+_HEADS = ("run", "agent", "project", "work", "state", "proof", "since", "end")
 _STOP_SECONDS = 15.0
-_FOLLOW_SECONDS = 30.0
+_FOLLOW_SECONDS = 20.0
+_MOST_RUNS = 1000
 
 
 @runs.command("list")
@@ -27,37 +42,32 @@ def list_runs(
     as_json: AsJson = False,
 ) -> None:
     """List runs, newest first."""
-    rows = with_service(config, _service, lambda service, _: service.listed(project))
+    rows = call_tool(config, "list_runs", project_id=project)["runs"]
+    text, short = words(_PACKAGE, config), short_ids(r["id"] for r in rows)
+    tasks = short_ids(r["task_id"] for r in rows if r["task_id"])
     show(
         rows,
         as_json=as_json,
         human=lambda: table(
-            ("run", "agent", "project", "for", "state", "proof", "since", "end"),
+            [text(f"cli.heads.{name}") for name in _HEADS],
             (
                 (
-                    *(r["id"], r["agent_id"], r["project_id"], r["task_id"] or r["purpose"]),
+                    *(short[r["id"]], r["agent_id"], r["project_id"]),
+                    tasks.get(r["task_id"], r["purpose"]),
                     r["state"] + (f" ({r['waits_for']})" if r["waits_for"] else ""),
-                    *(r["evidence"], r["since"], r["end_reason"]),
+                    *(r["evidence"], since(r["since"]), r["end_reason"]),
                 )
                 for r in rows
             ),
-            empty="no run yet; `aipm agent edit ID --program NAME` gives an agent a program",
+            empty=text("cli.no_run"),
         ),
     )
 
 
 @runs.command("show")
-def show_run(
-    id: RunId,  # noqa: A002
-    config: Config = None,
-    as_json: AsJson = False,
-) -> None:
+def show_run(id: RunId, config: Config = None, as_json: AsJson = False) -> None:  # noqa: A002
     """Show all that is known of a run."""
-
-    async def work(service: RunService, _: object) -> dict[str, Any]:
-        return service.shown(await service.get(id))
-
-    data = with_service(config, _service, work)
+    data = with_people(config, lambda people: _find(people, id))
     known = {name: str(value) for name, value in data.items() if value is not None}
     show(data, as_json=as_json, human=lambda: pairs(known))
 
@@ -78,44 +88,42 @@ def log(
     def put(lines: list[Any]) -> None:
         kept.extend(lines if as_json else ())
         for line in () if as_json else lines:
-            sys.stdout.write(clean(str(line["text"])) + "\n")
+            tool = f"{line['tool']} " if "tool" in line else ""
+            sys.stdout.write(clean(tool + str(line["text"])) + "\n")
         sys.stdout.flush()
 
-    with_service(config, _service, lambda service, _: _read(service, id, after, put, follow))
+    with_people(config, lambda people: _read(people, id, after, put, follow=follow))
     if as_json:
         show(kept, as_json=True, human=lambda: None)
 
 
 async def _read(
-    service: RunService, run_id: str, number: int, put: Callable[[list[Any]], None], follow: bool
+    people: People, run: str, number: int, put: Callable[[list[Any]], None], *, follow: bool
 ) -> None:
+    named = _named(await _find(people, run))
+    waits = 0.0
     while True:
-        run = await service.get(run_id)
-        while lines := await service.log.after(run_id, number):
-            put(lines)
-            number = int(str(lines[-1]["number"]))
-        if not follow or run.ended_at is not None:
+        read = await people.call("read_run_log", **named, after=number, wait_seconds=waits)
+        if read["lines"]:
+            put(read["lines"])
+            number = int(read["lines"][-1]["number"])
+        elif read["ended"] or not follow:
             return
-        await service.log.wait(run_id, number, _FOLLOW_SECONDS)
+        waits = _FOLLOW_SECONDS if follow else 0.0
 
 
 @runs.command("diff")
-def diff(
-    id: RunId,  # noqa: A002
-    config: Config = None,
-    as_json: AsJson = False,
-) -> None:
+def diff(id: RunId, config: Config = None, as_json: AsJson = False) -> None:  # noqa: A002
     """Show what a run has changed, up to now."""
 
-    async def work(service: RunService, _: object) -> Any:  # noqa: ANN401
-        run = await service.get(id)
-        changes = service.changes
-        return await changes.files(run) if as_json else await changes.text(run)
+    async def work(people: People) -> Any:  # noqa: ANN401
+        named = _named(await _find(people, id))
+        return await people.call("show_run_changes", **named, as_text=not as_json)
 
-    found = with_service(config, _service, work)
+    found = with_people(config, work)
 
     def human() -> None:
-        for line in found.splitlines():
+        for line in found["text"].splitlines():
             sys.stdout.write(clean(line) + "\n")
 
     show(found, as_json=as_json, human=human)
@@ -130,76 +138,72 @@ def start(
     as_json: AsJson = False,
 ) -> None:
     """Start what an agent is needed for now; failures of before count no more."""
-
-    async def work(service: RunService, _: object) -> dict[str, Any]:
-        return await service.start(project, agent, "chat" if chat else "task")
-
-    data = with_service(config, _service, work)
-    text = f"{data['run_id']} goes on" if data["run_id"] else f"{agent} is started by its runner"
+    purpose = "chat" if chat else "task"
+    data = call_tool(config, "start_run", project_id=project, agent_id=agent, purpose=purpose)
+    key = "goes_on" if data["run_id"] else "started"
+    text = words(_PACKAGE, config)(f"cli.{key}", run=data["run_id"], agent=agent)
     show(data, as_json=as_json, human=lambda: say(text))
 
 
 @runs.command("stop")
 def stop(
     id: RunId,  # noqa: A002
+    kill: Annotated[
+        bool, typer.Option("--kill", help="At once, with everything it has started.")
+    ] = False,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Stop a run and everything it has started; wait until that is done."""
+    from aipm_core import CallError
 
-    async def work(service: RunService, _: object) -> dict[str, Any]:
-        await service.stop(id, "operator")
-        return service.shown(await service.stopped(id, _STOP_SECONDS))
+    async def work(people: People) -> Any:  # noqa: ANN401
+        run = await _find(people, id)
+        if run["ended_at"]:
+            text = words(_PACKAGE, config)("errors.run_ended", run_id=run["id"])
+            raise CallError(text, code="run_ended", status=409)
+        await people.call("stop_run", **_named(run), kill=kill)
+        last = {"after": 2**53, "wait_seconds": _STOP_SECONDS}
+        await people.call("read_run_log", **_named(run), **last)
+        return await _find(people, run["id"])
 
-    data = with_service(config, _service, work)
-    text = f"{id} has ended" if data["ended_at"] else f"{id} was told to stop and is still ending"
+    data = with_people(config, work)
+    key = "ended" if data["ended_at"] else "ending"
+    text = words(_PACKAGE, config)(f"cli.{key}", run=data["id"])
     show(data, as_json=as_json, human=lambda: say(text))
 
 
 @runs.command("undo")
-def undo(
-    id: RunId,  # noqa: A002
-    config: Config = None,
-    as_json: AsJson = False,
-) -> None:
+def undo(id: RunId, config: Config = None, as_json: AsJson = False) -> None:  # noqa: A002
     """Put the working copy and the branch of a run back to where the run began."""
-    with_service(config, _service, lambda service, _: service.undo(id, "operator"))
-    kept = f"refs/aipm/undone/{id}"
-    text = f"took back {id}; what it had made is kept in {kept}"
-    show({"id": id, "kept": kept}, as_json=as_json, human=lambda: say(text))
+    data = with_people(config, lambda people: _given(people, "undo_run", id))
+    text = words(_PACKAGE, config)("cli.undone", run=data["run_id"], kept=data["kept"])
+    show({"id": data["run_id"], **data}, as_json=as_json, human=lambda: say(text))
 
 
 @runs.command("merge")
-def merge(
-    id: RunId,  # noqa: A002
-    config: Config = None,
-    as_json: AsJson = False,
-) -> None:
+def merge(id: RunId, config: Config = None, as_json: AsJson = False) -> None:  # noqa: A002
     """Commit a run's work on its branch and try the merge; the merge itself is yours."""
-
-    async def work(service: RunService, _: object) -> dict[str, Any]:
-        made = await service.changes.merge(await service.get(id))
-        return {
-            "id": id,
-            "branch": made.branch,
-            "commit": made.commit,
-            "ahead": made.ahead,
-            "conflicts": list(made.conflicts),
-            "command": made.command,
-        }
-
-    data = with_service(config, _service, work)
+    data = with_people(config, lambda people: _given(people, "prepare_merge", id))
+    text = words(_PACKAGE, config)
 
     def human() -> None:
-        say(f"{data['branch']} is ready: {data['ahead']} commits ahead")
+        say(text("cli.merge_ready", branch=data["branch"], ahead=data["ahead"]))
         for path in data["conflicts"]:
-            say(f"conflict: {path}")
-        say(f"merge it in the project's directory: {data['command']}")
+            say(text("cli.conflict", path=path))
+        say(text("cli.merge_how", command=data["command"]))
 
     show(data, as_json=as_json, human=human)
 
 
-def _service() -> ServiceKey[RunService]:
-    from aipm_runner.service import RUN_SERVICE
+async def _given(people: People, tool: str, run: str) -> Any:  # noqa: ANN401
+    return await people.call(tool, **_named(await _find(people, run)))
 
-    return RUN_SERVICE
+
+async def _find(people: People, run: str) -> Mapping[str, Any]:
+    """Return the run that an id names, or the beginning of one."""
+    return matching((await people.call("list_runs", limit=_MOST_RUNS))["runs"], run, "run")
+
+
+def _named(run: Mapping[str, Any]) -> dict[str, Any]:
+    return {"project_id": run["project_id"], "run_id": run["id"]}

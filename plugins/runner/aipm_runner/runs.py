@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
@@ -125,11 +126,12 @@ class Runs:
             raise self._ctx.refuse("run_not_found", 404, run_id=run_id)
         return run
 
-    async def newest(self, limit: int, project_id: str | None = None) -> list[Run]:
-        """List runs, newest first."""
+    async def newest(self, limit: int, projects: Sequence[str]) -> list[Run]:
+        """List the runs of these projects, newest first."""
+        places = ", ".join("?" for _ in projects) or "null"
         rows = await self._ctx.store.scan(
-            "select * from runs where (? is null or project_id = ?) order by number desc limit ?",
-            *(project_id, project_id, limit),
+            f"select * from runs where project_id in ({places}) order by number desc limit ?",
+            *(*projects, limit),
         )
         return [run_of(row) for row in rows]
 
@@ -216,18 +218,6 @@ class Runs:
             (need.project_id, need.agent_id, need.purpose, need.task_id) == (*run.key, run.task_id)
             for need in await self._missing.missing(tx)
         )
-
-    async def ask_to_stop(self, run_id: str, by: str) -> Run:
-        """Note that a person wants a run to stop; whoever runs it is woken."""
-
-        async def unit(tx: Tx) -> Run:
-            run = await self.get(run_id, tx)
-            if run.ended_at is not None:
-                raise self._ctx.refuse("run_ended", 409, run_id=run_id)
-            await self.note_stop(tx, run_id, by)
-            return run
-
-        return await self.write(unit)
 
     async def note_stop(self, tx: Tx, run_id: str, by: str) -> None:
         """Note who wants a run to stop; the first one counts."""
