@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aipm_sessions.api import MISSING_SESSIONS, Need
+from aipm_sessions.api import MISSING_SESSIONS, WORK, Need
 
 from aipm_core import PluginContext, Reader, Row, Tx, new_id
 from aipm_runner.agent_programs import AgentPrograms
@@ -54,6 +54,7 @@ class RunClaims:
         self._runs = runs
         self._programs = programs
         self._missing = ctx.services.use(MISSING_SESSIONS)
+        self._work = ctx.services.use(WORK)
 
     async def claim(
         self,
@@ -75,8 +76,10 @@ class RunClaims:
             found = await self._startable(tx, project_id, mine)
             made: list[Run] = []
             for need in found:  # each one that begins may be the last one a limit allows
-                if len(made) < room and await self._limit(tx, need) is None:
-                    made.append(await self._insert(tx, need, owner, elsewhere))
+                if len(made) >= room or await self._limit(tx, need) is not None:
+                    continue
+                if (taken := await self._work.take(tx, need)) is not None:
+                    made.append(await self._insert(tx, taken, owner, elsewhere))
             return made
 
         return await self._runs.write(unit)

@@ -42,6 +42,7 @@ class StartState:
             "purpose": self.need.purpose,
             "task_id": self.need.task_id,
             "reason": self.need.reason,
+            "pool": self.need.pool,
             "state": self.state,
             "run_id": self.run["id"] if self.run else None,
             "until": iso(self.until) if self.until is not None else None,

@@ -85,6 +85,7 @@ def _project(row: Row) -> Project:
         created_at=row["created_at"],
         paused=bool(row["paused"]),
         archived=row["archived_at"] is not None,
+        pool=bool(row["pool"]),
     )
 
 

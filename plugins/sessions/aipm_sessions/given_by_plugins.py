@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aipm_core import CallError, PluginContext, Purpose, Reader, quoted
+from aipm_core import CallError, PluginContext, Purpose, Reader, Tx, quoted
 from aipm_sessions.api import DecisionSource, Need, PendingDecision, SessionHooks, WorkSource
 from aipm_sessions.config import SessionsConfig
 
@@ -23,6 +23,14 @@ class CollectedWork:
         paused = {row["project_id"] for row in rows}
         needs = [need for source in self._all() for need in await source.needs(db)]
         return [need for need in needs if need.project_id not in paused]
+
+    async def take(self, tx: Tx, need: Need) -> Need | None:
+        """Let an agent have the work it is about to be started for; nothing if it is gone."""
+        taken: Need | None = need
+        for source in self.sources(need.purpose):
+            if taken is not None and source.take is not None:
+                taken = await source.take(tx, taken)
+        return taken
 
     def _all(self) -> list[WorkSource]:
         given = self._ctx.given(SessionHooks.aipm_work_sources)

@@ -114,15 +114,24 @@ class SqlMissingSessions:
             for number, one in enumerate(await self.list_missing(tx, project_id))
             if one.claimed_by is None
         ]
-        made = [
-            (one, await self.claims.make(tx, one.key, claim.supervisor, claim.seconds))
-            for _, _, one in sorted(free, key=lambda found: found[:2])[: claim.limit]
-        ]
+        made: list[tuple[MissingSession, str]] = []
+        for _, _, one in sorted(free, key=lambda found: found[:2]):
+            if len(made) != claim.limit and await self._taken(tx, one):
+                made.append(
+                    (one, await self.claims.make(tx, one.key, claim.supervisor, claim.seconds))
+                )
         until = iso(self._ctx.clock() + claim.seconds)
         return [
             replace(one, claim_id=id_, claimed_by=claim.supervisor, claimed_until=until)
             for one, id_ in made
         ]
+
+    async def _taken(self, tx: Tx, one: MissingSession) -> bool:
+        """Let an agent have what it is needed for; nobody is started for what others have got."""
+        for need in await self._work.needs(tx):
+            if (need.project_id, need.agent_id, need.purpose) == one.key:
+                return await self._work.take(tx, need) is not None
+        return False
 
     async def _is_missing(self, db: Reader, one: MissingSession) -> bool:
         agent = await self._directory.agent(db, one.agent_id)

@@ -20,12 +20,17 @@ def add_project(
         Path | None, typer.Option("--dir", help="Working directory; chat files go there.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name to show.")] = None,
+    pool: Annotated[
+        bool, typer.Option("--pool", help="Workers take tasks that are nobody's.")
+    ] = False,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a project."""
     place = _on_the_server(directory)
-    data = call_tool(config, "create_project", id=id, name=name, directory=place)["project"]
+    data = call_tool(config, "create_project", id=id, name=name, directory=place, pool=pool)[
+        "project"
+    ]
     text = words(_PACKAGE, config)
     show(data, as_json=as_json, human=lambda: say(text("cli.project_added", project=id)))
 
@@ -59,12 +64,17 @@ def edit_project(
         Path | None,
         typer.Option("--dir", help="Move it there; its chat files are written there, all of them."),
     ] = None,
+    pool: Annotated[
+        bool | None,
+        typer.Option("--pool/--no-pool", help="Whether workers take tasks that are nobody's."),
+    ] = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change the name of a project, or the directory it works in."""
+    """Change the name of a project, its pool, or the directory it works in."""
     place = _on_the_server(directory)
-    data = call_tool(config, "edit_project", project_id=id, name=name, directory=place)["project"]
+    given = {"project_id": id, "name": name, "directory": place, "pool": pool}
+    data = call_tool(config, "edit_project", **given)["project"]
     text = words(_PACKAGE, config)
     show(data, as_json=as_json, human=lambda: say(text("cli.changed", name=id)))
 

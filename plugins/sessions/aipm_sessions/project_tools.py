@@ -35,6 +35,7 @@ class CreateProject(Arguments):
     id: str = ID
     name: str | None = Field(default=None, max_length=200, pattern=r"\S")
     directory: str | None = Field(default=None, max_length=1000, pattern=r"\S")
+    pool: bool = False
 
 
 class EditProject(Arguments):
@@ -43,6 +44,7 @@ class EditProject(Arguments):
     project_id: str = ID
     name: str | None = Field(default=None, max_length=200, pattern=r"\S")
     directory: str | None = Field(default=None, max_length=1000, pattern=r"\S")
+    pool: bool | None = None
 
 
 class OneProject(Arguments):
@@ -99,21 +101,24 @@ class ProjectTools:
             )
             if not is_operator(call.caller):
                 await self._administration.join(tx, call.caller.agent_id, made.id)
-            return {"project": project_shown(made)}
+            if args.pool:
+                await tx.run("update projects set pool = 1 where id = ?", made.id)
+            return await self._project(tx, made.id)
 
         return await call.write(self._ctx.store, unit)
 
     async def edit_project(self, call: Call, args: EditProject) -> Json:
-        """Change the name of a project, or move it to another directory."""
-        if args.name is None and args.directory is None:
+        """Change the name or the pool of a project, or move it to another directory."""
+        if args.name is None and args.directory is None and args.pool is None:
             raise InvalidArguments(self._ctx.texts("errors.nothing_to_change"))
         place = await self._administration.place(self._path(args.directory), args.project_id)
 
         async def unit(tx: Tx) -> Json:
             await tx.run(
-                "update projects set name = coalesce(?, name), directory = coalesce(?, directory) "
-                "where id = ?",
-                *(args.name, str(place) if place else None, args.project_id),
+                "update projects set name = coalesce(?, name), "
+                "directory = coalesce(?, directory), pool = coalesce(?, pool) where id = ?",
+                *(args.name, str(place) if place else None),
+                *(None if args.pool is None else int(args.pool), args.project_id),
             )
             if place is not None:
                 for owned in self._ctx.given(SessionHooks.aipm_project_observers):

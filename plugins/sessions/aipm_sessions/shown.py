@@ -17,6 +17,7 @@ def project_shown(project: Project) -> dict[str, Json]:
         "directory": str(project.directory) if project.directory else None,
         "paused": project.paused,
         "archived": project.archived,
+        "pool": project.pool,
         "created_at": project.created_at,
     }
 

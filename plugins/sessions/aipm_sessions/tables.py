@@ -170,4 +170,8 @@ MIGRATIONS = [
             alter table ui_tokens add column last_used_at text;
         """,
     ),
+    Migration(
+        name="0011_pools",
+        sql="alter table projects add column pool integer not null default 0;",
+    ),
 ]

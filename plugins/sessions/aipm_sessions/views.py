@@ -51,6 +51,7 @@ class MemberViews:
             "created_at": row["created_at"],
             "has_directory": row["directory"] is not None,
             "paused": bool(row["paused"]),
+            "pool": bool(row["pool"]),
             "agents": counts.get("ai", 0),
             "people": counts.get("human", 0),
         }

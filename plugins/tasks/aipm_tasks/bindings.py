@@ -20,16 +20,15 @@ _RUNNING = (
     "select t.*, b.session_id from tasks t left join task_sessions b on b.task_id = t.id "
     f"and b.freed_at is null where t.status = 'in_progress' and {_ALONE} "
 )
-_STARTABLE = (
+STARTABLE = (  # what could begin now, most urgent first
     f"t.status = 'todo' and t.approval_status = 'approved' and {_ALONE} and not exists (select 1 "
     "from task_dependencies d join tasks o on o.id = d.depends_on where d.task_id = t.id "
     f"and o.status not in {FINISHED_SQL}) order by t.rank, t.seq"
 )
 _READY = (
-    "select t.* from tasks t where t.project_id = ? and t.assignee_id = ? "
-    f"and {_STARTABLE} limit 20"
+    f"select t.* from tasks t where t.project_id = ? and t.assignee_id = ? and {STARTABLE} limit 20"
 )
-_ALL_READY = f"select t.* from tasks t where t.assignee_id is not null and {_STARTABLE} limit 1000"
+_ALL_READY = f"select t.* from tasks t where t.assignee_id is not null and {STARTABLE} limit 1000"
 
 
 def binding_topic(project_id: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from aipm_notifications.api import INBOX
 from aipm_sessions.api import Need
@@ -11,7 +12,8 @@ from aipm_core import Json, PluginContext, Reader, Session, Tx
 from aipm_tasks.api import Task
 from aipm_tasks.bindings import Bindings
 from aipm_tasks.config import TasksConfig
-from aipm_tasks.task_store import TaskStore, agent_topic, shown
+from aipm_tasks.pool import Pool
+from aipm_tasks.task_store import TaskStore, agent_topic, pool_topic, shown
 from aipm_tasks.transitions import ADJUSTABLE, is_finished
 
 _TOOLS = {
@@ -36,11 +38,13 @@ class TaskWork:
         self._ctx = ctx
         self._task_store = task_store
         self._bindings = bindings
+        self._pool = Pool(ctx, task_store)
         self._inbox = ctx.services.find(INBOX)
 
     def topics(self, session: Session) -> tuple[str, ...]:
         """Name what wakes a session that waits for a task or for its subtasks."""
-        return (agent_topic(session.project_id, session.agent_id),)
+        project_id = session.project_id
+        return agent_topic(project_id, session.agent_id), pool_topic(project_id)
 
     async def look(self, session: Session) -> Mapping[str, Json] | None:
         """Return what the session should do now; ``None`` while it can only wait."""
@@ -73,20 +77,25 @@ class TaskWork:
         found: dict[tuple[str, str], Task] = {}
         for task in (*await self._bindings.all_waiting(db), *ready):
             found.setdefault((task.assignee_id or "", task.project_id), task)
+        pooled = await self._pool.offers(db)
+        needs = [_need(agent, task) for (agent, _), task in found.items()]
+        needs += [_need(agent, task, pool=True) for agent, task in pooled]
+        tasks = {task.id: task for task in (*found.values(), *(task for _, task in pooled))}
         return [
-            Need(
-                agent_id=agent,
-                project_id=project,
-                purpose="task",
-                reason=f"task {task.id}",
-                task_id=task.id,
-            )
-            for (agent, project), task in found.items()
-            if not await self._asked_to_pause(db, agent, project, task)
+            need
+            for need in needs
+            if not await self._asked_to_pause(db, need, tasks[need.task_id or ""])
         ]
 
-    async def _asked_to_pause(self, db: Reader, agent: str, project: str, task: Task) -> bool:
-        session = Session(id="", agent_id=agent, project_id=project, purpose="task")
+    async def take(self, tx: Tx, need: Need) -> Need | None:
+        """Give a task of the pool to the agent that is about to be started for it."""
+        if not need.pool:
+            return need
+        task = await self._pool.take(tx, need.agent_id, need.project_id)
+        return replace(need, task_id=task.id, reason=f"task {task.id}") if task else None
+
+    async def _asked_to_pause(self, db: Reader, need: Need, task: Task) -> bool:
+        session = Session(id="", agent_id=need.agent_id, project_id=need.project_id, purpose="task")
         return await self._paused(session, task if task.status == "in_progress" else None, db)
 
     async def _open(self, db: Reader, task: Task) -> bool:
@@ -117,7 +126,14 @@ class TaskWork:
         for task in await self._bindings.ready(db, session.agent_id, session.project_id):
             if await self._open(db, task):
                 return self._say("start_task", task)
-        return None
+        if not await self._pool.is_offered(db, session.agent_id, session.project_id):
+            return None
+
+        async def unit(tx: Tx) -> Task | None:
+            return await self._pool.take(tx, session.agent_id, session.project_id)
+
+        taken = await db.write(unit)
+        return self._say("start_task", taken) if taken else None
 
     async def _paused(self, session: Session, task: Task | None, db: Reader | None = None) -> bool:
         """Return whether a pause is in force. It does not hold a task that was started after it."""
@@ -185,3 +201,14 @@ class TaskWork:
 
 def _is_mine(task: Task, session: Session) -> bool:
     return task.assignee_id in (None, session.agent_id)
+
+
+def _need(agent_id: str, task: Task, *, pool: bool = False) -> Need:
+    return Need(
+        agent_id=agent_id,
+        project_id=task.project_id,
+        purpose="task",
+        reason=f"{'pool' if pool else 'task'} {task.id}",
+        task_id=task.id,
+        pool=pool,
+    )

@@ -136,6 +136,7 @@ class Tasks(Plugin[TasksConfig]):
             topics=work.topics,
             look=work.look,
             needs=work.needs,
+            take=work.take,
         )
 
     @hookimpl

@@ -30,6 +30,11 @@ def agent_topic(project_id: str, agent_id: str) -> str:
     return f"tasks:{project_id}:{agent_id}"
 
 
+def pool_topic(project_id: str) -> str:
+    """Name what is woken when a task of nobody may have become one that can be taken."""
+    return f"task_pool:{project_id}"
+
+
 def project_topic(project_id: str) -> str:
     """Name what wakes those who watch all tasks of a project."""
     return f"tasks:{project_id}"
@@ -156,6 +161,8 @@ class TaskStore:
             *(task.id, task.parent_task_id, task.id),
         )
         agents = {row["assignee_id"] for row in rows} - {None}
+        if any(row["assignee_id"] is None for row in rows):
+            tx.wake(pool_topic(task.project_id))
         tx.wake(*(agent_topic(task.project_id, agent) for agent in agents))
         tx.wake(*(task_topic(task.project_id, row["id"]) for row in rows))
         tx.wake(project_topic(task.project_id))

@@ -23,6 +23,8 @@ class Project:
     created_at: str
     paused: bool = False
     archived: bool = False
+    pool: bool = False
+    """Whether its workers take tasks of nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from aipm_core import Json, Purpose, Reader, ServiceKey, Session
+from aipm_core import Json, Purpose, Reader, ServiceKey, Session, Tx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +18,8 @@ class Need:
     purpose: Purpose
     reason: str
     task_id: str | None = None
+    pool: bool = False
+    """Whether the work is offered to several agents, of whom the first one gets it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,9 @@ class WorkSource:
 
     ``topics`` names what wakes a session that waits for this work. ``look`` returns what the
     session should do now (``action``, ``instruction``, …), if anything. ``needs`` lists the agents
-    that have such work waiting, whether or not a session runs.
+    that have such work waiting, whether or not a session runs. ``take`` is asked in the transaction
+    in which somebody begins to start an agent for a need: it returns the need as it is then, or
+    nothing if another agent was faster.
     """
 
     name: str
@@ -35,6 +39,7 @@ class WorkSource:
     topics: Callable[[Session], tuple[str, ...]]
     look: Callable[[Session], Awaitable[Mapping[str, Json] | None]]
     needs: Callable[[Reader], Awaitable[list[Need]]]
+    take: Callable[[Tx, Need], Awaitable[Need | None]] | None = None
 
 
 class WorkList(Protocol):
@@ -46,6 +51,10 @@ class WorkList(Protocol):
 
     async def needs(self, db: Reader) -> list[Need]:
         """Return every need of every source."""
+        ...
+
+    async def take(self, tx: Tx, need: Need) -> Need | None:
+        """Let an agent have the work it is about to be started for; nothing if it is gone."""
         ...
 
 

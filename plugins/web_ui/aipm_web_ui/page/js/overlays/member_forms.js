@@ -1,6 +1,6 @@
 // Members, passkeys, tokens, projects, and words to all.
 import { html, useState } from '../lib.js';
-import { Button, Select, TextArea } from '../ui/controls.js';
+import { Button, Select, Switch, TextArea } from '../ui/controls.js';
 import { Dialog } from '../ui/dialog.js';
 import { Code, Note } from '../ui/text.js';
 import { members, projectRecord, view } from '../records.js';
@@ -153,17 +153,18 @@ export function ProjectForm({ id }) {
   });
   const set = (/** @type {string} */ name) => (/** @type {string} */ value) =>
     setValues((all) => ({ ...all, [name]: value }));
+  const [pool, setPool] = useState(!!id && !!projectRecord.value.pool);
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value.trim()));
   const order = async () => {
     const done = id
-      ? await give('edit_project', { project_id: id, name: values.name.trim() })
-      : await give('create_project', given);
+      ? await give('edit_project', { project_id: id, name: values.name.trim(), pool })
+      : await give('create_project', { ...given, pool });
     if (done) loadBasics();
     return done;
   };
   const ready = id ? values.name.trim() : values.id.trim();
   return html`<${Form}
-    title=${t(id ? 'se2.rename' : 'se2.newproject')}
+    title=${t(id ? 'se2.edit' : 'se2.newproject')}
     action=${t('c.save')}
     ready=${ready}
     order=${order}
@@ -171,6 +172,10 @@ export function ProjectForm({ id }) {
     ${!id && html`<${Field} label=${t('se2.p.id')} value=${values.id} onInput=${set('id')} data-first spellcheck=${false} />`}
     <${Field} label=${t('se2.m.fullname')} value=${values.name} onInput=${set('name')} />
     ${!id && html`<${Field} label=${t('se2.p.dir')} value=${values.directory} onInput=${set('directory')} placeholder="/home/anna/shop" spellcheck=${false} />`}
+    <div class="row">
+      <${Switch} label=${t('se2.pool')} on=${pool} onChange=${setPool} />
+      <span class="sm">${t('se2.pool')}<br /><span class="t2">${t('se2.pool.d')}</span></span>
+    </div>
   <//>`;
 }
 

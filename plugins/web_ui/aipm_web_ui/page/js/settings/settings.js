@@ -105,12 +105,13 @@ function General() {
       html`<h2>${t('se2.project')}</h2>
         <div class="set-box">
           <${SettingRow} label=${of.name} note=${of.id}>
-            ${mayOrder('edit_project') && html`<${Button} icon="edit" disabled=${!canAct.value} onClick=${() => show('project', { id: of.id })}>${t('se2.rename')}<//>`}
+            ${mayOrder('edit_project') && html`<${Button} icon="edit" disabled=${!canAct.value} onClick=${() => show('project', { id: of.id })}>${t('se2.edit')}<//>`}
           <//>
           <${SettingRow}
             label=${t('se2.dir')}
             note=${t(of.has_directory ? 'se2.dir.yes' : 'se2.dir.no')}
           ><//>
+          <${SettingRow} label=${t('se2.pool')} note=${t(of.pool ? 'se2.pool.yes' : 'se2.pool.no')}><//>
         </div>`
     }
     ${mayOrder('create_project') && html`<div class="row"><${Button} icon="plus" disabled=${!canAct.value} onClick=${() => show('project')}>${t('se2.newproject')}<//></div>`}`;
