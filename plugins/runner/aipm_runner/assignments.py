@@ -22,9 +22,12 @@ class Assignments:
     async def of(self, run: Run) -> Assignment:
         """Return the assignment of a run."""
         store = self._ctx.store
+        sql = "select max(number) as number from run_log where run_id = ?"
+        row = await store.one(sql, run.id)
         project = await self._directory.project(store, run.project_id)
         return Assignment(
             run=run,
             agent=await self._agents.find(store, run.agent_id),
             directory=project.directory if project else None,
+            logged=int(row["number"] or 0) if row else 0,
         )

@@ -14,7 +14,8 @@ from aipm_runner.runs import RUNS_CHANGED, Run, Runs, run_topic
 DAY_SECONDS = 86_400
 _USED = (
     "update runs set tokens = coalesce(?, tokens), cost_usd = coalesce(?, cost_usd), "
-    "guarded = coalesce(?, guarded), program_session = coalesce(?, program_session) where id = ?"
+    "guarded = coalesce(?, guarded), program_session = coalesce(?, program_session), "
+    "home = coalesce(home, id) where id = ?"
 )
 _LIMITED = (
     "insert into account_limits (account, until, noted_at) values (?, ?, ?) "
@@ -22,8 +23,10 @@ _LIMITED = (
 )
 _OF_AGENT = "select coalesce(sum(cost_usd), 0) from runs where agent_id = ? and created_at >= ?"
 _OF_PROJECT = "select coalesce(sum(cost_usd), 0) from runs where project_id = ? and created_at >= ?"
-_ALIVE_OF_AGENT = "select count(*) from runs where agent_id = ? and ended_at is null"
-_ALIVE_OF_ACCOUNT = "select count(*) from runs where account = ? and ended_at is null"
+_ALIVE_OF_AGENT = "select count(*) from runs where agent_id = ? and ended_at is null and parked = 0"
+_ALIVE_OF_ACCOUNT = (
+    "select count(*) from runs where account = ? and ended_at is null and parked = 0"
+)
 _STOP = (
     "update runs set stop_by = coalesce(stop_by, ?), stop_reason = coalesce(stop_reason, 'budget') "
     "where id = ? and ended_at is null and stop_by is null"

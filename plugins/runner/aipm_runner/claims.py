@@ -12,6 +12,8 @@ from aipm_core import PluginContext, Reader, Row, Tx, new_id
 from aipm_runner.agent_programs import AgentPrograms
 from aipm_runner.budgets import Budgets, Limit
 from aipm_runner.config import RunnerConfig
+from aipm_runner.parking import Parking
+from aipm_runner.resuming import earlier_run
 from aipm_runner.runs import FORGIVEN, RUNS_CHANGED, Run, Runs
 
 Condition: TypeAlias = Callable[[Reader, Need], Awaitable[bool]]
@@ -27,7 +29,8 @@ _LAST = (
     "and agent_id = ? and purpose = ? and coalesce(task_id, '') = coalesce(?, '') "
     "and ended_at is not null order by number desc limit ?"
 )
-_HARMLESS = ("ok", "runner_stopped", "runner_lost", "quota")
+_HARMLESS = ("ok", "runner_stopped", "runner_lost", "quota", "resume_refused")
+_NEW = (None, None, None)  # no earlier conversation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +50,9 @@ class RunClaims:
         runs: Runs,
         programs: AgentPrograms,
         budgets: Budgets,
+        parking: Parking,
     ) -> None:
+        self._parking = parking
         self._budgets = budgets
         self._ctx = ctx
         self._config = ctx.config
@@ -69,12 +74,14 @@ class RunClaims:
         ``mine`` says which needs the claimer may serve. ``elsewhere`` names the machine and the
         person of a runner that is not on this one.
         """
-        if room < 1 or not await self._startable(self._ctx.store, project_id, mine):
+        store = self._ctx.store
+        waiting = [] if elsewhere else await self._parking.due(store)
+        if room < 1 or not (waiting or await self._startable(store, project_id, mine)):
             return []
 
         async def unit(tx: Tx) -> list[Run]:
+            made = [] if elsewhere else await self._unparked(tx, owner, room, project_id)
             found = await self._startable(tx, project_id, mine)
-            made: list[Run] = []
             for need in found:  # each one that begins may be the last one a limit allows
                 if len(made) >= room or await self._limit(tx, need) is not None:
                     continue
@@ -84,9 +91,22 @@ class RunClaims:
 
         return await self._runs.write(unit)
 
+    async def _unparked(self, tx: Tx, owner: str, room: int, project_id: str | None) -> list[Run]:
+        """Claim parked runs that can go on now, and end those that nobody needs any more."""
+        made: list[Run] = []
+        for row in await self._parking.due(tx):
+            if len(made) >= room or project_id not in (None, row["project_id"]):
+                continue
+            if await self._budgets.limit(tx, row["agent_id"], row["project_id"]) is None:
+                run = await self._parking.claim(tx, row, owner)
+                made += [run] if run else []
+        return made
+
     async def next_retry(self) -> float | None:
         """Return in how many seconds a need that is held back may be served."""
         store, moments = self._ctx.store, list[float]()
+        if (moment := await self._parking.next_moment(store)) is not None:
+            moments.append(moment)
         for need in await self._missing.missing(store):
             for held in (await self.hold(store, need), await self._limit(store, need)):
                 if held is not None and held.until is not None:
@@ -150,13 +170,16 @@ class RunClaims:
     ) -> Run:
         run_id, now = new_id("run"), self._ctx.now()
         program = (await self._programs.find(tx, need.agent_id)).program
+        machine, person = elsewhere or (None, None)
+        earlier = await earlier_run(tx, need, program, machine)
         await tx.run(
             "insert into runs (id, agent_id, project_id, purpose, task_id, program, owner, state, "
             "since, evidence, evidence_at, created_at, machine, person, "
-            "account) values (?, ?, ?, ?, ?, ?, ?, 'claimed', ?, 'lease', ?, ?, ?, ?, ?)",
+            "account, home, program_session, resumes) values "
+            "(?, ?, ?, ?, ?, ?, ?, 'claimed', ?, 'lease', ?, ?, ?, ?, ?, ?, ?, ?)",
             *(run_id, need.agent_id, need.project_id, need.purpose, need.task_id, program),
-            *(owner, now, now, now, *(elsewhere or (None, None))),
-            self._budgets.account(program),
+            *(owner, now, now, now, machine, person, self._budgets.account(program)),
+            *((earlier.home, earlier.program_session, earlier.id) if earlier else _NEW),
         )
         tx.wake(RUNS_CHANGED)
         return await self._runs.get(run_id, tx)

@@ -78,5 +78,7 @@ class RunnerConfig(PluginConfig):
     """How much of one run's output is kept."""
     line_bytes: int = Field(default=32_768, ge=100)
     """How much of one line of output is kept."""
+    conversation_days: float = Field(default=7, gt=0)
+    """How long the conversation of a run that was stopped or cut off can go on."""
     keep_days: float = Field(default=30, gt=0)
     """How long runs and their logs are remembered after their end."""

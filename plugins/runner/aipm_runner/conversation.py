@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import anyio.to_thread
 
 from aipm_core import Json, PluginContext, redact
 from aipm_runner.api import Answer, Client, Driver, Launch, RunnerAdapter, RunStart, TurnEnd
+from aipm_runner.budgets import DAY_SECONDS
 from aipm_runner.config import ProgramSettings, RunnerConfig
 from aipm_runner.drivers.dialogue import Dialogue
 from aipm_runner.homes import Homes
 from aipm_runner.process import RunProcess
+from aipm_runner.resuming import kept_homes
 from aipm_runner.run_records import RunRecords
 from aipm_runner.runs import Run, Runs
 from aipm_runner.workplaces import with_real_path
@@ -36,19 +39,34 @@ class Conversations:
         if adapter.drive is None:
             return Path()
         left = self._homes.names()  # before the look at who lives: a run is there before its home
-        left -= {one.id for one in await self._runs.alive()}
-        left -= self._here
-        self._here.add(run.id)
+        left -= {one.home or one.id for one in await self._runs.alive()}
+        left -= self._here | await self._kept(left)
+        name = run.home or run.id
+        self._here.add(name)
         files = (*adapter.login_files, *settings.login_files) if settings.login else ()
 
         def make() -> Path:
             for ended in left:
                 self._homes.remove(ended)
-            home = self._homes.make(run.id)
+            home = self._homes.make(name)
             self._homes.log_in(home, Path.home(), files)
             return home
 
         return await anyio.to_thread.run_sync(make)
+
+    async def _kept(self, names: set[str]) -> set[str]:
+        """Return the homes whose conversations may go on, unless they are too old for that."""
+        kept = await kept_homes(self._runs.reader)
+        # A machine that is not the server's knows nothing of the runs of before but their homes.
+        kept |= {name for name in names if await self._runs.find(name) is None}
+        most, now = self._ctx.config.conversation_days * DAY_SECONDS, time.time()
+        return {name for name in kept if self._homes.age_seconds(name, now) < most}
+
+    def resumable(self, run: Run, adapter: RunnerAdapter) -> str | None:
+        """Return the name of the conversation that a run goes on with, if it is kept here."""
+        if not adapter.abilities.resume or run.program_session is None:
+            return None
+        return run.program_session if self._homes.has(run.home or run.id) else None
 
     def variables(self, adapter: RunnerAdapter) -> dict[str, str]:
         """Return what an adapter's kind of program takes from the environment."""
@@ -87,10 +105,12 @@ class Conversations:
             repeats=not adapter.abilities.reason,
         )
 
-    async def forget(self, run: Run) -> None:
-        """Remove the home of a run that has ended."""
-        self._here.discard(run.id)
-        await anyio.to_thread.run_sync(self._homes.remove, run.id)
+    async def leave(self, run: Run, *, keep: bool) -> None:
+        """Remove the home of a run that has ended, unless its conversation may go on."""
+        name = run.home or run.id
+        self._here.discard(name)
+        if not keep:
+            await anyio.to_thread.run_sync(self._homes.remove, name)
 
 
 def said_text(ctx: PluginContext[RunnerConfig], program: str, end: TurnEnd) -> str:

@@ -44,6 +44,16 @@ class Homes:
         """Remove the home of a run."""
         shutil.rmtree(self._root / run_id, ignore_errors=True)
 
+    def has(self, name: str) -> bool:
+        """Return whether there is such a home here."""
+        return (self._root / name).is_dir()
+
+    def age_seconds(self, name: str, now: float) -> float:
+        """Return for how long nothing was added to a home."""
+        with suppress(OSError):
+            return now - (self._root / name).stat().st_mtime
+        return 0.0
+
     def names(self) -> set[str]:
         """Return the runs that have a home."""
         with suppress(OSError):

@@ -50,6 +50,7 @@ from aipm_runner.inbox_items import FailedRunItems
 from aipm_runner.leases import RunLeases
 from aipm_runner.life import RunLife
 from aipm_runner.lives import Lives
+from aipm_runner.parking import Parking
 from aipm_runner.people_tools import PeoplesTools
 from aipm_runner.places import Places
 from aipm_runner.programs import Programs
@@ -90,9 +91,10 @@ class Runner(Plugin[RunnerConfig]):
         self._agents = agents = AgentPrograms(ctx, programs)
         places = Places(ctx)
         reaper, budgets = Reaper(ctx, runs, leases, places), Budgets(ctx, runs, agents)
-        claims = RunClaims(ctx, runs, agents, budgets)
+        parking = Parking(ctx, runs)
+        claims = RunClaims(ctx, runs, agents, budgets, parking)
         self._guard = NativeGuard(ctx)
-        records = StoredRecords(ctx, runs, budgets, self._guard)
+        records = StoredRecords(ctx, runs, budgets, self._guard, parking)
         conversations = Conversations(ctx, runs)
         starting = Starting(ctx, programs, conversations)
         lives_here = Lives(RunLife(ctx, places, starting, conversations))

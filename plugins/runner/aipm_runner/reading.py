@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from typing import TypeVar
 
 from aipm_runner.api import LineRead, RunnerAdapter
 from aipm_runner.drivers.dialogue import Dialogue
 from aipm_runner.run_log import LogWriter
 from aipm_runner.run_records import RunRecords, Usage
+from aipm_runner.runs import Run
 
 logger = logging.getLogger(__name__)
+Number = TypeVar("Number", int, float)
 
 
 class Reading:
     """The output of one run. An adapter gives the sums so far, so a line twice counts once."""
 
     def __init__(
-        self, adapter: RunnerAdapter, log: LogWriter, records: RunRecords, run_id: str
+        self, adapter: RunnerAdapter, log: LogWriter, records: RunRecords, run: Run
     ) -> None:
         self._adapter = adapter
         self._log = log
         self._records = records
-        self._run_id = run_id
+        self._run_id = run.id
+        self._before = (run.tokens, run.cost_usd)  # of a run that goes on
         guarded = int(adapter.abilities.guard)
         self._usage, self._told = Usage(guarded=guarded), Usage()
         self.dialogue: Dialogue | None = None
@@ -64,8 +68,8 @@ class Reading:
         if (spoken := self.dialogue) is not None:
             usage = replace(
                 usage,
-                tokens=spoken.tokens,
-                cost_usd=spoken.cost_usd,
+                tokens=_sum(self._before[0], spoken.tokens),
+                cost_usd=_sum(self._before[1], spoken.cost_usd),
                 limit_until=spoken.limit_until,
                 program_session=spoken.session,
             )
@@ -81,3 +85,9 @@ class Reading:
         except Exception:
             logger.exception("the adapter %s cannot read a line", self._adapter.name)
             return None
+
+
+def _sum(before: Number | None, now: Number | None) -> Number | None:
+    if before is None or now is None:
+        return now
+    return before + now

@@ -26,7 +26,7 @@ class Reaper:
 
     async def reap(self) -> None:
         """End every run whose runner is dead; its processes first, so that no two are at work."""
-        alive = await self._runs.alive()
+        alive = [run for run in await self._runs.alive() if not run.parked]
         lost = self._leases.lost(alive)
         for run in lost:
             await self._end(run)

@@ -17,7 +17,7 @@ from aipm_runner.git import GitFailed
 from aipm_runner.leases import LOST_SECONDS
 from aipm_runner.outbox import Outbox
 from aipm_runner.problems import Problem
-from aipm_runner.run_records import LogLine, Place, RunSight, Usage
+from aipm_runner.run_records import LogLine, Park, Place, RunSight, Usage
 from aipm_runner.runner_messages import (
     ChangesReport,
     EndReport,
@@ -153,6 +153,10 @@ class RemoteRecords:
                 self._shown[run_id] = text
                 report = ChangesReport(text=text[:_MOST_CHANGES])
                 await self._outbox.put(run_id, report.model_dump())
+
+    async def park(self, run_id: str, park: Park) -> bool:
+        """A run of another machine is not parked: it ends, and its conversation goes on later."""
+        return False
 
     async def end(self, run_id: str, outcome: Outcome) -> None:
         """End a run and its session, if it has not ended."""

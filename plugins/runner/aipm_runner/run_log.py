@@ -14,12 +14,14 @@ MOST_LINES = 1000
 class LogWriter:
     """The log of one run, written by the one process that runs it."""
 
-    def __init__(self, records: RunRecords, ctx: PluginContext[RunnerConfig], run_id: str) -> None:
+    def __init__(
+        self, records: RunRecords, ctx: PluginContext[RunnerConfig], run_id: str, logged: int = 0
+    ) -> None:
         self._records = records
         self._ctx = ctx
         self._run_id = run_id
         self._left = ctx.config.log_bytes
-        self._number = 0
+        self._number = logged
         self._pending: list[LogLine] = []
         self.lines = 0
         """How many lines there were, kept or not."""

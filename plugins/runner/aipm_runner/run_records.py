@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from aipm_core import Json
 from aipm_runner.agent_programs import AgentProgram
 from aipm_runner.api import Answer, EndReason, Evidence, State
 from aipm_runner.runs import Outcome, Run
 
+WaitsFor: TypeAlias = Literal["confirmation", "answer", "quota", "slot"]
 LogLine: TypeAlias = tuple[int, str, str, str]
 """A number, a time, a stream, a text."""
 
@@ -27,11 +28,18 @@ class Assignment:
     run: Run
     agent: AgentProgram
     directory: Path | None
+    logged: int = 0
+    """How many lines of its log there are already, of a run that goes on."""
 
     def as_json(self) -> dict[str, Json]:
         """Return it as it travels."""
         place = str(self.directory) if self.directory else None
-        return {"run": asdict(self.run), "agent": asdict(self.agent), "directory": place}
+        return {
+            "run": asdict(self.run),
+            "agent": asdict(self.agent),
+            "directory": place,
+            "logged": self.logged,
+        }
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> Assignment:
@@ -41,6 +49,7 @@ class Assignment:
             run=Run(**data["run"]),
             agent=AgentProgram(**data["agent"]),
             directory=Path(place) if place else None,
+            logged=int(data["logged"]),
         )
 
 
@@ -79,6 +88,16 @@ class Usage:
     program_session: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Park:
+    """What a run waits for without a process; ``until`` says when it goes on by itself."""
+
+    waits_for: WaitsFor
+    until: float | None = None
+    detail: str | None = None
+    snapshot: str | None = None
+
+
 class RunRecords(Protocol):
     """What is known and written of the runs of one runner."""
 
@@ -114,6 +133,10 @@ class RunRecords(Protocol):
 
     async def use(self, run_id: str, usage: Usage) -> None:
         """Note what a run has used."""
+
+    async def park(self, run_id: str, park: Park) -> bool:
+        """Note that a run waits without a process; ``False`` where that is not possible."""
+        ...
 
     async def end(self, run_id: str, outcome: Outcome) -> None:
         """End a run and its session, if it has not ended."""

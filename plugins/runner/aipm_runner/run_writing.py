@@ -10,8 +10,9 @@ from aipm_runner.runs import run_topic
 
 # A place has one run at a time; the one that has it is written down with it.
 _TAKE = (
-    "update runs set workspace = ?, repository = ?, branch = ?, base = ? where id = ? and not "
-    "exists (select 1 from runs o where o.workspace = ? and o.ended_at is null and o.id <> ? "
+    "update runs set workspace = ?, repository = ?, branch = ?, base = coalesce(base, ?) "
+    "where id = ? and not exists (select 1 from runs o where o.workspace = ? "
+    "and o.ended_at is null and o.parked = 0 and o.id <> ? "
     "and coalesce(o.machine, '') = coalesce(runs.machine, ''))"
 )
 

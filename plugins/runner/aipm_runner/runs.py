@@ -61,6 +61,10 @@ class Run:
     step: int = 0
     stop_reason: EndReason | None = None
     account: str | None = None
+    home: str | None = None
+    resumes: str | None = None
+    parked: int = 0
+    parked_until: float | None = None
 
     @property
     def key(self) -> tuple[str, str, Purpose]:
@@ -69,11 +73,16 @@ class Run:
 
     def shown(self) -> dict[str, Json]:
         """Return a run as people see it."""
-        hidden = {"owner", "beat", "repository", "program_session", "step", "stop_reason"}
-        shown = {name: getattr(self, name) for name in _COLUMNS if name not in hidden}
-        return {**shown, "guarded": None if self.guarded is None else bool(self.guarded)}
+        shown = {name: getattr(self, name) for name in _COLUMNS if name not in _HIDDEN}
+        return {
+            **shown,
+            "guarded": None if self.guarded is None else bool(self.guarded),
+            "parked": bool(self.parked),
+            "parked_until": iso(self.parked_until) if self.parked_until is not None else None,
+        }
 
 
+_HIDDEN = {"owner", "beat", "repository", "program_session", "step", "stop_reason", "home"}
 _COLUMNS = tuple(field.name for field in fields(Run))
 
 
@@ -182,7 +191,7 @@ class Runs:
         await tx.run(
             "update runs set state = 'ended', waits_for = null, since = ?, evidence = ?, "
             "evidence_at = ?, end_reason = ?, exit_code = ?, detail = ?, ended_at = ?, "
-            "ended_time = ?, snapshot = coalesce(?, snapshot) where id = ?",
+            "ended_time = ?, parked = 0, snapshot = coalesce(?, snapshot) where id = ?",
             *(now, outcome.evidence, now, outcome.reason, outcome.exit_code, outcome.detail),
             *(now, self._ctx.clock(), outcome.snapshot, run_id),
         )

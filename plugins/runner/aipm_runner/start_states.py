@@ -95,7 +95,11 @@ class StartStates:
         """Return what becomes of a need."""
         run = await db.one(_LAST, need.project_id, need.agent_id, need.purpose)
         if run is not None and run["ended_at"] is None:
-            return StartState(need=need, state="running", run=run)
+            parked = bool(run["parked"])
+            until = run["parked_until"] if parked else None
+            return StartState(
+                need=need, state="parked" if parked else "running", run=run, until=until
+            )
         if not (await self._agents.find(db, need.agent_id)).program:
             return StartState(need=need, state="no_program", run=run)
         if await self._is_attended(db, need):

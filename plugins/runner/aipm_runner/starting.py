@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aipm_core import CallError, PluginContext
@@ -31,6 +31,8 @@ class Started:
     session_id: str
     adapter: RunnerAdapter
     speaking: Speaking | None = None
+    resumed: bool = False
+    """Whether the program was asked to go on with an earlier conversation."""
 
 
 class Starting:
@@ -65,9 +67,11 @@ class Starting:
         """Open a session and start the program in it."""
         run = given.run
         adapter, settings = self.adapter(run)
+        resume = self._conversations.resumable(run, adapter)
         session_id, token = await records.open_session(run)
         home = await self._conversations.prepare(run, adapter, settings)
         begin = self._begin(run, adapter, settings, given.agent, copy, mcp_url, token, home)
+        begin = self._resumed(run, begin, resume)
         launch = self._launch(run, adapter, begin)
         self._check(run, launch, copy)
         dialogue = self._conversations.begin(run, adapter, begin, records, reading.add)
@@ -82,7 +86,7 @@ class Starting:
             spoken_with=dialogue is not None,
         )
         speaking = Speaking(dialogue, process, begin.prompt) if dialogue else None
-        return Started(process, session_id, adapter, speaking)
+        return Started(process, session_id, adapter, speaking, resume is not None)
 
     async def _started(
         self,
@@ -139,6 +143,13 @@ class Starting:
             },
             home=home,
         )
+
+    def _resumed(self, run: Run, begin: RunStart, resume: str | None) -> RunStart:
+        """Go on with an earlier conversation: the agent is told that it was cut off."""
+        if resume is None:
+            return begin
+        text = self._ctx.texts(f"prompt.resumed_{run.purpose}", task=run.task_id)
+        return replace(begin, resume=resume, prompt=text + "\n")
 
     def _launch(self, run: Run, adapter: RunnerAdapter, begin: RunStart) -> Launch:
         try:

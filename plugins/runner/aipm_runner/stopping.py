@@ -8,7 +8,7 @@ from aipm_processes.api import end_marked
 from aipm_core import Call, Json, PluginContext, Tx
 from aipm_runner.config import RunnerConfig
 from aipm_runner.process import MARK
-from aipm_runner.runs import Run, Runs
+from aipm_runner.runs import Outcome, Run, Runs
 from aipm_runner.service import RunService
 
 
@@ -32,6 +32,10 @@ class Stopping:
             now = await self._runs.get(run.id, tx)
             if now.ended_at is None:
                 await self._runs.note_stop(tx, run.id, by)
+            if now.ended_at is None and now.parked:  # nobody is there who would end it
+                text = self._ctx.texts("ends.stopped_by_person", person=by)
+                end = Outcome(reason="stopped_by_person", evidence="person", detail=text)
+                await self._runs.note_end(tx, run.id, end)
             return {"run_id": run.id, "ended": now.ended_at is not None, "killed": kill}
 
         told = await call.write(self._ctx.store, unit)

@@ -11,8 +11,9 @@ from aipm_runner.api import Answer, Evidence, State
 from aipm_runner.budgets import Budgets
 from aipm_runner.config import RunnerConfig
 from aipm_runner.guard import NativeGuard
+from aipm_runner.parking import Parking
 from aipm_runner.problems import Problem
-from aipm_runner.run_records import LogLine, Place, RunSight, Usage
+from aipm_runner.run_records import LogLine, Park, Place, RunSight, Usage
 from aipm_runner.run_writing import add_log, take_place
 from aipm_runner.runs import RUNS_CHANGED, Outcome, Run, Runs, run_topic
 
@@ -21,8 +22,14 @@ class StoredRecords:
     """Writes every step as one transaction."""
 
     def __init__(
-        self, ctx: PluginContext[RunnerConfig], runs: Runs, budgets: Budgets, guard: NativeGuard
+        self,
+        ctx: PluginContext[RunnerConfig],
+        runs: Runs,
+        budgets: Budgets,
+        guard: NativeGuard,
+        parking: Parking,
     ) -> None:
+        self._parking = parking
         self._guard = guard
         self._budgets = budgets
         self._ctx = ctx
@@ -123,6 +130,11 @@ class StoredRecords:
     async def use(self, run_id: str, usage: Usage) -> None:
         """Note what a run has used."""
         await self._runs.write(lambda tx: self._budgets.note(tx, run_id, usage))
+
+    async def park(self, run_id: str, park: Park) -> bool:
+        """Note that a run waits without a process."""
+        await self._runs.write(lambda tx: self._parking.park(tx, run_id, park))
+        return True
 
     async def end(self, run_id: str, outcome: Outcome) -> None:
         """End a run and its session, if it has not ended."""

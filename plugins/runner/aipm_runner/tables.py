@@ -121,4 +121,14 @@ MIGRATIONS = [
         """,
     ),
     Migration(name="0004_runners", sql=_RUNNERS),
+    Migration(
+        name="0005_conversations",
+        sql="""
+            alter table runs add column home text;
+            alter table runs add column resumes text;
+            alter table runs add column parked integer not null default 0;
+            alter table runs add column parked_until double precision;
+            create index runs_parked on runs (number) where parked <> 0;
+        """,
+    ),
 ]

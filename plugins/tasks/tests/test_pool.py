@@ -65,7 +65,7 @@ class Team:
     def runner(self) -> Iterator[None]:
         """Start agents from a process beside the server."""
         environ = {**self.install.env(), "AIPM_SERVER__PORT": self.url.rpartition(":")[2]}
-        command = [AIPM, "runner", "--json"]
+        command = [str(AIPM), "runner", "--json"]
         with subprocess.Popen(
             command, cwd=self.install.root, env=environ, stdout=subprocess.PIPE, text=True
         ) as process:

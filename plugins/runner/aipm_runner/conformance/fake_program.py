@@ -103,6 +103,37 @@ def dying(program: Program) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def cut_off(program: Program) -> None:
+    """Be killed in the middle of the first turn; then tell which conversation goes on."""
+    program.open()
+    if not Path("begun").exists():
+        Path("begun").touch()
+        program.say("working")
+        time.sleep(0.5)  # what it is called is known by then
+        os.kill(os.getpid(), signal.SIGKILL)
+    Path("resumed").write_text(program.resumed, encoding="utf-8")
+    program.end()
+
+
+def forgetful(program: Program) -> None:
+    """Be killed like that, and have lost the conversation afterwards."""
+    if Path("begun").exists():
+        (Path(os.environ["HOME"]) / "conversation").unlink(missing_ok=True)
+    cut_off(program)
+
+
+def used_up(program: Program) -> None:
+    """Find its account used up, for a moment; then tell which conversation goes on."""
+    program.open()
+    if not Path("begun").exists():
+        Path("begun").touch()
+        program.limit(time.time() + 2)
+        program.end("quota")
+        return
+    Path("resumed").write_text(program.resumed, encoding="utf-8")
+    program.end()
+
+
 def unknown_tool(program: Program) -> None:
     """Ask about a tool that nobody has heard of."""
     program.open()
@@ -135,6 +166,7 @@ def ending(kind: str) -> Callable[[Program], None]:
 
 SCENARIOS: dict[str, Callable[[Program], None]] = {
     **{play.__name__: play for play in (work, quiet, stubborn, stalled, two_results, orphan)},
+    **{play.__name__: play for play in (cut_off, forgetful, used_up)},
     **{play.__name__: play for play in (long_line, garbage, quoting, dying, unknown_tool, telling)},
     **{
         kind: ending(kind)

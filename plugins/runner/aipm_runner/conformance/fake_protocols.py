@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,16 @@ class Wire:
 
     def __init__(self) -> None:
         self._numbers = 100
+        self.resumed = ""
+        """The conversation it goes on with, if it was told to and still has it."""
+
+    def begin(self, asked: str | None) -> bool:
+        """Remember a conversation in the home; return whether one that is asked for is known."""
+        kept = Path(os.environ["HOME"]) / "conversation"
+        known = bool(asked) and kept.exists() and kept.read_text(encoding="utf-8") == asked
+        self.resumed = asked if asked and known else ""
+        kept.write_text("s1", encoding="utf-8")
+        return known
 
     def number(self) -> int:
         """Return a new number for a request."""
@@ -57,7 +68,11 @@ class Claude(Wire):
     }
 
     def open(self) -> None:
-        """Answer the handshake and read the prompt."""
+        """Answer the handshake and read the prompt; without a conversation to resume, give up."""
+        found = [word for word in sys.argv if word.startswith("--resume=")]
+        if found and not self.begin(found[0].removeprefix("--resume=")):
+            sys.exit("No conversation found")
+        self.begin(self.resumed)
         asked = self.wait(lambda m: m.get("type") == "control_request")
         done = {"subtype": "success", "request_id": asked["request_id"], "response": {}}
         self.send(type="control_response", response=done)
@@ -79,9 +94,9 @@ class Claude(Wire):
         reply = self.wait(lambda m: m.get("response", {}).get("request_id") == number)
         return bool(reply["response"].get("response", {}).get("behavior") == "allow")
 
-    def limit(self) -> None:
+    def limit(self, until: float = RESETS_AT) -> None:
         """Say until when the account is used up."""
-        told = {"status": "rejected", "resetsAt": RESETS_AT}
+        told = {"status": "rejected", "resetsAt": until}
         self.send(type="rate_limit_event", rate_limit_info=told)
 
     def end(self, kind: str = "ok") -> None:
@@ -105,7 +120,8 @@ class Codex(Wire):
         """Answer until a turn is started."""
         self.answer("initialize", {"userAgent": "fake"})
         opened = self.wait(lambda m: str(m.get("method")).startswith("thread/"))
-        if opened["method"] == "thread/resume":
+        known = self.begin(opened["params"].get("threadId"))
+        if opened["method"] == "thread/resume" and not known:
             self.send(id=opened["id"], error={"code": -32600, "message": "has an active writer"})
             opened = self.wait(lambda m: m.get("method") == "thread/start")
         self.send(id=opened["id"], result={"thread": {"id": "s1"}})
@@ -131,9 +147,9 @@ class Codex(Wire):
         reply = self.wait(lambda m: m.get("id") == number and "method" not in m)
         return bool(reply.get("result", {}).get("decision") == "accept")
 
-    def limit(self) -> None:
+    def limit(self, until: float = RESETS_AT) -> None:
         """Say until when the account is used up."""
-        limits = {"primary": {"usedPercent": 100, "resetsAt": RESETS_AT}}
+        limits = {"primary": {"usedPercent": 100, "resetsAt": until}}
         self.send(method="account/rateLimits/updated", params={"rateLimits": limits})
 
     def end(self, kind: str = "ok") -> None:
@@ -164,7 +180,8 @@ class Acp(Wire):
         able = {"loadSession": True, "mcpCapabilities": {"http": True}}
         self.answer("initialize", {"protocolVersion": 1, "agentCapabilities": able})
         opened = self.wait(lambda m: m.get("method") in ("session/new", "session/load"))
-        if opened["method"] == "session/load":
+        known = self.begin(opened["params"].get("sessionId"))
+        if opened["method"] == "session/load" and not known:
             self.send(id=opened["id"], error={"code": -32602, "message": "no such session"})
             opened = self.wait(lambda m: m.get("method") == "session/new")
         modes = {"availableModes": [{"id": "default"}, {"id": "auto"}], "currentModeId": "auto"}
@@ -209,7 +226,7 @@ class Acp(Wire):
         reply = self.wait(lambda m: m.get("id") == number and "method" not in m)
         return bool(reply.get("result", {}).get("outcome", {}).get("optionId") == "allow_once")
 
-    def limit(self) -> None:
+    def limit(self, until: float = RESETS_AT) -> None:
         """Say nothing: the protocol has no word for it."""
 
     def end(self, kind: str = "ok") -> None:

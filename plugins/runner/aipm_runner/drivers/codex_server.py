@@ -38,6 +38,8 @@ class CodexDriver:
         self._changes: dict[str, Mapping[str, Json]] = {}
         self._resets_at: float | None = None
         self._telling: asyncio.Task[None] | None = None
+        self._goes_on = False
+        self._before: int | None = None
 
     async def start(self) -> None:
         """Open a thread in which every command is asked about; or go on with an earlier one."""
@@ -62,9 +64,12 @@ class CodexDriver:
         if self._start.resume is not None:
             try:
                 earlier = {"threadId": self._start.resume, **how}
-                return await self._rpc.request("thread/resume", earlier, _SECONDS)
+                opened = await self._rpc.request("thread/resume", earlier, _SECONDS)
             except RemoteError as error:
                 self._client.update(f"a new conversation begins: {error}")
+            else:
+                self._goes_on = True
+                return opened
         return await self._rpc.request("thread/start", how, _SECONDS)
 
     async def prompt(self, text: str) -> TurnEnd:
@@ -130,8 +135,12 @@ class CodexDriver:
 
     def _used(self, params: Mapping[str, Json]) -> None:
         total = mapping(mapping(params.get("tokenUsage")).get("total")).get("totalTokens")
-        if isinstance(total, int):  # of the whole thread so far
-            self._client.usage("thread", tokens=total)
+        if not isinstance(total, int):
+            return
+        if self._before is None:  # the sums of a thread that goes on have earlier runs in them
+            last = mapping(mapping(params.get("tokenUsage")).get("last")).get("totalTokens")
+            self._before = max(0, total - last) if self._goes_on and isinstance(last, int) else 0
+        self._client.usage("thread", tokens=total - self._before)
 
     def _limits(self, params: Mapping[str, Json]) -> None:
         primary = mapping(mapping(params.get("rateLimits")).get("primary"))
