@@ -199,7 +199,7 @@ def test_a_program_that_falls_silent_or_deaf_is_ended(tmp_path: Path) -> None:
         assert [pid for pid, value in marked("AIPM_RUN_ID") if value == run["id"]] == []
 
 
-@pytest.mark.parametrize("scenario", ["not_logged_in", "quota", "model_unavailable"])
+@pytest.mark.parametrize("scenario", ["not_logged_in", "model_unavailable"])
 def test_a_failure_says_in_one_sentence_what_to_do(tmp_path: Path, scenario: str) -> None:
     place = Place(tmp_path, scenario)
     with place.install.up():

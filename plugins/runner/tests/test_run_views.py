@@ -67,7 +67,7 @@ class RunWorld:
 
     async def some(self, n: int, *, alive: bool) -> list[Run]:
         """Return one of the runs that are under way, or that have ended."""
-        found = [r for r in await self.runs.newest(500) if (r.ended_at is None) == alive]
+        found = [r for r in await self.runs.newest(500, ["p"]) if (r.ended_at is None) == alive]
         return [found[n % len(found)]] if found else []
 
     async def task(self, n: int) -> None:
@@ -270,7 +270,7 @@ def test_only_the_newest_runs_are_shown_and_the_edge_moves(tmp_path: Path) -> No
                 await made.undone(n)
             await made.check()
             shown = made.alice.views["runs"]
-            newest = [run.id for run in await made.runs.newest(SHOWN_ENDED)]
+            newest = [run.id for run in await made.runs.newest(SHOWN_ENDED, ["p"])]
             assert set(shown) == set(newest)
 
     asyncio.run(act())
