@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from aipm_core import Purpose, Reader, ServiceKey, Session, Tx
@@ -71,6 +72,13 @@ class Inbox(Protocol):
 
     async def hand_over(self, tx: Tx, session_id: str, successor_id: str) -> None:
         """Let interrupts for a session hold the one that goes on with its work."""
+        ...
+
+    async def spare(self, tx: Tx, session: Session, predecessors: Sequence[str]) -> None:
+        """Let a session that begins other work not be held by what was meant for one that is over.
+
+        ``predecessors`` worked on the same before: what was meant for them holds it.
+        """
         ...
 
 

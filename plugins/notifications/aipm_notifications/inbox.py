@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aipm_sessions.api import SESSIONS
 
 from aipm_core import Event, PluginContext, Purpose, Reader, Session, Tx, new_id
@@ -33,6 +35,10 @@ _UNREAD = "select {} as interrupts, {} as ordinary".format(
         f"or exists ({_ONE.format(audience=_OWN, interrupt=kind)})"
         for kind in (1, 0)
     )
+)
+_MEANT = (
+    "select id, meant_for from notifications where read_at is null and agent_id = ? "
+    "and project_id = ? and interrupt = 1 and meant_for is not null"
 )
 _LAST = (
     "select * from (select seq from notifications where read_at is null and agent_id = ? "
@@ -70,12 +76,14 @@ class SqlInbox:
     ) -> str:
         """Leave one in the caller's transaction and return its id."""
         notification_id = new_id("ntf")
+        meant_for = None
         if session_id is None and type == "interrupt" and action != "pause":
-            session_id = await self._only_session(tx, agent_id, project_id, audience)
+            meant_for = await self._only_session(tx, agent_id, project_id, audience)
         await tx.run(
             "insert into notifications (id, agent_id, project_id, audience, type, interrupt, "
             "action, message, instruction, task_id, conversation_id, reason, session_id, "
-            "created_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "meant_for, created_at, expires_at) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(notification_id, agent_id, project_id, audience or "", type),
             *(
                 int(type == "interrupt"),
@@ -86,6 +94,7 @@ class SqlInbox:
                 conversation_id,
                 reason,
                 session_id,
+                meant_for,
             ),
             *(self._ctx.now(), self._clock() + self._ctx.config.ttl_hours * _HOUR),
         )
@@ -147,6 +156,20 @@ class SqlInbox:
             *(successor_id, session_id),
         )
 
+    async def spare(self, tx: Tx, session: Session, predecessors: Sequence[str]) -> None:
+        """Let a session that begins other work not be held by what was meant for one that is over.
+
+        It is told all the same. What was meant for a predecessor in its own work holds it.
+        """
+        rows = await tx.all(_MEANT, session.agent_id, session.project_id)
+        if not rows:
+            return
+        live = await self._sessions.live(tx, *_place(session)) if self._sessions else []
+        kept = {session.id, *predecessors, *(one.session.id for one in live)}
+        for row in rows:
+            if row["meant_for"] not in kept:
+                await tx.run("update notifications set interrupt = 0 where id = ?", row["id"])
+
     def _asked(self, session: Session) -> tuple[str | float, ...]:
         """Return what is asked with: what is for every purpose, then what is for the session's."""
         whose, since = (session.agent_id, session.project_id), (self._clock(), session.id)
@@ -175,3 +198,7 @@ class SqlInbox:
             if audience in (None, session.purpose):
                 event = Event(type="onNotification", payload=payload, session_id=session.id)
                 await self._ctx.events.record(tx, event)
+
+
+def _place(session: Session) -> tuple[str, str]:
+    return session.project_id, session.agent_id

@@ -80,8 +80,12 @@ _SHOWN = """
         where type <> 'new_message';
 """
 
-# Whose work an interrupt is about: it holds this session, and whoever takes its work up.
-_SESSION = "alter table notifications add column session_id text;"
+# Whose work an interrupt is about: it holds this session, and whoever takes its work up. Or who was
+# there when it came: it holds every session of the agent, but not other work after that one's end.
+_SESSION = """
+    alter table notifications add column session_id text;
+    alter table notifications add column meant_for text;
+"""
 
 _COUNTERS = {
     "sqlite": "integer primary key autoincrement",

@@ -120,8 +120,10 @@ class Bindings:
             *(task_id, session.id),
         )
         if self._inbox is not None:
-            for row in rows:
-                await self._inbox.hand_over(tx, row["session_id"], session.id)
+            before = [row["session_id"] for row in rows]
+            for session_id in before:
+                await self._inbox.hand_over(tx, session_id, session.id)
+            await self._inbox.spare(tx, session, before)
 
     async def _wake_held(self, tx: Tx, session_id: str) -> None:
         """Wake who looks at the task a session leaves for another one."""

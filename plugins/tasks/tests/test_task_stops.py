@@ -173,8 +173,7 @@ async def test_a_session_that_is_over_is_not_sent_to_read_what_it_cannot_read(te
             reply = await t.call(tool, over)
             assert list(reply.envelope()) == ["error"], tool
             assert reply.envelope()["error"]["code"] == "session_invalid", tool
-        # What it was told to stop is done, so the next session is not told.
-        assert (await t.call("get_my_task", await t.session())).replaced is None
+        assert (await t.call("get_my_task", await t.session())).replaced is not None
 
 
 async def test_who_reports_with_something_unread_is_told_one_thing(team: Teams) -> None:
@@ -251,6 +250,19 @@ async def test_an_interrupt_goes_to_who_takes_the_work_up(team: Teams, same_task
         late = await t.session()
         assert (await t.bound(late) == first) is same_task
         assert ((await t.call("get_my_task", late)).replaced is not None) is same_task
+
+
+async def test_nobody_gets_past_an_interrupt_by_logging_in_again(team: Teams) -> None:
+    """It is for the agent in the project: a second session is held, and the one after the last."""
+    async with team() as t:
+        first = await t.session()
+        stop = {"project_id": "p", "type": "interrupt", "action": "cancel", "message": "m"}
+        await t.store.write(lambda tx: t.services.use(INBOX).put(tx, agent_id="worker", **stop))
+        beside = await t.session()
+        assert (await t.call("get_my_task", beside)).replaced is not None
+        for over in (first, beside):
+            await t.close(over, "logged_out")
+        assert (await t.call("get_my_task", await t.session())).replaced is not None
 
 
 async def test_a_note_for_a_task_session_does_not_stop_the_next_one(team: Teams) -> None:
