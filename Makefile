@@ -71,6 +71,7 @@ mutants: $(STAMP)  ## break the security modules and see whether tests notice; M
 
 bench: $(STAMP)  ## measure beside bare servers and peers, write docs/benchmarks; QUICK=1: roughly
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick) $(BENCH)
+	$(if $(BENCH),,$(BIN)/python -m benchmarks $(if $(QUICK),--quick) page)
 
 docs: $(STAMP)  ## write what is made from the code
 	$(BIN)/python -m tools.generated

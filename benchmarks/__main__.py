@@ -1,4 +1,7 @@
-"""``make bench``: all questions, or those that are named; ``core`` is what the core costs."""
+"""``make bench``: all questions, or those that are named.
+
+``core`` is what the core costs; ``page`` is what people wait for.
+"""
 
 import argparse
 import asyncio
@@ -31,14 +34,17 @@ NAMES = [question.name for question in QUESTIONS]
 def parse(words: list[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}, core")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}, core, page")
     parser.add_argument("--quick", action="store_true", help="a small form of everything")
     parser.add_argument("--json", action="store_true", help="print JSON, write no page")
     parser.add_argument("--sides", default=",".join(SIDES), help="comma-separated: %(default)s")
     parser.add_argument("--resume", action="store_true", help="keep what the last run finished")
     parser.add_argument("--publish", action="store_true", help="write docs/ even if it was quick")
     options = parser.parse_args(words)
-    for given, known in ((options.names, [*NAMES, "core"]), (options.sides.split(","), SIDES)):
+    for given, known in (
+        (options.names, [*NAMES, "core", "page"]),
+        (options.sides.split(","), SIDES),
+    ):
         if unknown := [name for name in given if name not in known]:
             parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(known)}")
     return options
@@ -70,6 +76,11 @@ def main() -> int:
         from benchmarks import core
 
         core.run()
+        return 0
+    if options.names == ["page"]:
+        from benchmarks import people
+
+        people.run(quick=options.quick)
         return 0
     console = Console(stderr=True)
     resumed = options.resume and place(options).is_file()

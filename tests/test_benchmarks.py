@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.catalogue import QUESTIONS, find
 from benchmarks.conducting import answer
+from benchmarks.people import browser, state, streams
 from benchmarks.report.losses import lines, losses
 from benchmarks.report.page import WINS, page, pages, publish
 from benchmarks.results import Results, Row, Section, begin, read
@@ -247,3 +248,19 @@ def test_results_name_no_machine() -> None:
     assert set(json.loads(text)["machine"]) == {
         *("cores", "memory_gb", "system", "python", "sqlite", "packages", "load")
     }
+
+
+def test_what_people_wait_for_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """Small, for whether it measures at all: the figures are those of a busy machine."""
+    streams.run(count=20, changes=2)
+    browser.run(tasks=20, agents=2, changes=2, loads=1)
+    state.run(stored=300, samples=1)
+    lines = capsys.readouterr().out.splitlines()
+    wanted = {
+        *("20 streams, 2 changes each: p99", "shell and modules, packed", "first card drawn, warm"),
+        *("change asked of another server to its pixel: p95", "news in the page to its frame: p95"),
+        *("state, 200 tasks to do and 300 done", "state, 300 tasks to do"),
+    }
+    figures = {line[:58].strip(): line[58:].split() for line in lines}
+    assert wanted <= set(figures), lines
+    assert all(float(figures[name][0].replace(",", "")) > 0 for name in wanted)

@@ -344,6 +344,10 @@ def test_an_unknown_project_is_nowhere(opened: Open, running: Running) -> None:
     page = opened()
     page.goto(f"{running.server.url}/#/secret/board")
     expect(page.get_by_role("heading", name="ここには何もありません")).to_be_visible()
+    expect(page.get_by_role("button", name="新しいタスク")).to_have_count(0)
+    expect(page.get_by_role("status").filter(has_text="再接続")).to_have_count(0)
+    page.goto(f"{running.server.url}/#/shop/board")
+    live(page)
 
 
 def test_an_announcement_reaches_the_page(opened: Open, running: Running) -> None:

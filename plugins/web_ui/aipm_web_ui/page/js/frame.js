@@ -111,6 +111,7 @@ function MissingSessions() {
 
 function Pill() {
   const { state, since } = link.value;
+  if (state === 'gone') return html`<span class="pill" role="status">${t('nf.title')}</span>`;
   const shown = state === 'live' || state === 'offline' ? state : 'reconnecting';
   const text =
     shown === 'offline'

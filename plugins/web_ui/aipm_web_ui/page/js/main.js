@@ -50,7 +50,9 @@ function takeCode() {
 function chosen() {
   const { screen } = place.value;
   const known = projects.value;
-  if (known && !known.length && !['settings', 'plugins'].includes(screen)) return NoProject;
+  const own = !['settings', 'plugins'].includes(screen);
+  if (known && !known.length && own) return NoProject;
+  if (link.value.state === 'gone' && own) return Missing;
   return SCREENS[screen] ?? Missing;
 }
 
