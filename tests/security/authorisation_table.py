@@ -223,6 +223,7 @@ show_programs        | auth   | invalid | invalid | invalid | invalid | invalid 
 announce             | auth   | invalid | invalid | invalid | invalid | invalid | ok          | boss!  | ok
 provide_confirmation | auth   | invalid | invalid | invalid | invalid | invalid | no-question | ok     | ok
 provideConfirmation  | auth   | invalid | invalid | invalid | invalid | invalid | no-question | ok     | ok
+propose_instead      | auth   | invalid | invalid | invalid | invalid | invalid | no-question | ok     | ok
 openSession          | auth   | invalid | invalid | invalid | invalid | invalid | no-agent    | ok     | ok
 closeSession         | auth   | invalid | invalid | invalid | invalid | invalid | no-session  | no-session | ok
 submitUserInput      | auth   | invalid | invalid | invalid | invalid | invalid | no-session  | no-session | ok

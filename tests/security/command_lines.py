@@ -78,6 +78,7 @@ LINES: Mapping[str, Mapping[str, str]] = {
     "policy rules": {"--project": "p"},
     "policy allow": {"tool": "native:Bash", "--project": "p", "--argument": "command=x"},
     "policy disallow": {"id": "rul_x", "--project": "p"},
+    "policy propose": {"id": "cnf_x", "arguments": "{}", "--reason": "r"},
     "policy try": {"file": "-", "--project": "p", "--since": "7d"},
     "project add": {"id": "newp", "--dir": "newp", "--name": "N"},
     "project archive": {"id": "newp"},

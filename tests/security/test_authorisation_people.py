@@ -20,7 +20,9 @@ from tests.security.installed import installed
 from tests.security.snapshot import untouched
 
 TABLE = grid.read(PEOPLES_TOOLS, WORDS)
-ASKING = frozenset({"provide_confirmation", "provideConfirmation", "revoke_grant"})
+ASKING = frozenset(
+    {"provide_confirmation", "provideConfirmation", "propose_instead", "revoke_grant"}
+)
 # What is refused first: what is allowed lets agents work on beside the tests that follow.
 CELLS = sorted(
     ((tool, state) for tool, row in TABLE.items() for state in row),
@@ -227,6 +229,10 @@ class People:
             "hand_over_item": lambda: {**self.item(), "to": "mia"},
             "provide_confirmation": lambda: {"confirmation_id": self.question(), "approved": False},
             "provideConfirmation": lambda: {"confirmationId": self.question(), "approved": False},
+            "propose_instead": lambda: {
+                "confirmation_id": self.question(),
+                "arguments": {"path": "y"},
+            },
             "revoke_grant": self.grant,
             "revoke_rule": self.rule,
             "edit_message": lambda: {**self.message(), "content": "hello again"},

@@ -16,7 +16,7 @@ EVERYBODYS = {
     *("answer_item", "archive_task", "edit_message", "withdraw_message", "get_status", "get_task"),
     *("list_agents", "list_grants", "list_plugins", "list_projects", "list_rules", "list_sessions"),
     *("list_tasks", "pause_project", "resume_project", "read_inbox", "reopen_task"),
-    *("revoke_grant", "revoke_rule", "set_dependencies"),
+    *("revoke_grant", "revoke_rule", "propose_instead", "set_dependencies"),
     *("openSession", "closeSession", "submitUserInput", "cancelRun", "provideConfirmation"),
 }
 MANAGERS = {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aipm_notifications.api import INBOX
 
-from aipm_core import PluginContext, Tx
+from aipm_core import Json, PluginContext, Tx
 from aipm_policy.api import Confirmation
 from aipm_policy.config import PolicyConfig
 from aipm_policy.grants import Scope
@@ -23,6 +24,8 @@ class PersonsAnswer:
     scope: Scope = "once"
     project_id: str | None = None
     """If given, the question must be one of this project."""
+    instead: Mapping[str, Json] | None = None
+    """With a no: the arguments one would agree to."""
 
 
 class AnswerNotes:

@@ -20,6 +20,7 @@ from aipm_policy.audit import AuditTrail, Entry
 from aipm_policy.config import PolicyConfig
 from aipm_policy.confirmations import SqlConfirmations, confirmation_of
 from aipm_policy.grants import Grants, Scope
+from aipm_policy.second_thoughts import SecondThoughts
 
 _MAX_SUMMARY_CHARACTERS = 300
 
@@ -35,7 +36,9 @@ class Answers:
         audit: AuditTrail,
         directory: Directory,
         notes: AnswerNotes,
+        thoughts: SecondThoughts,
     ) -> None:
+        self._thoughts = thoughts
         self._ctx = ctx
         self._confirmations = confirmations
         self._grants = grants
@@ -48,16 +51,9 @@ class Answers:
 
         async def unit(tx: Tx) -> Json:
             confirmation = await self._asked(tx, call.caller, answer)
-            await self._settle(
-                tx,
-                confirmation,
-                approved=answer.approved,
-                by=call.caller.agent_id,
-                reason=answer.reason,
-                scope=answer.scope,
-            )
+            done = await self._settle(tx, confirmation, answer, call.caller.agent_id)
             await self._notes.tell(tx, confirmation, answer, call.caller.agent_id)
-            return {}
+            return {} if done else {"waits_for": "second_approver"}
 
         try:
             return await call.write(self._ctx.store, unit)
@@ -147,9 +143,7 @@ class Answers:
             if confirmation is None:
                 return False
             await self._check_by(tx, by, confirmation)
-            await self._settle(
-                tx, confirmation, approved=approved, by=by, reason=reason, scope=answer.scope
-            )
+            await self._settle(tx, confirmation, answer, by)
             await self._notes.tell(tx, confirmation, answer, by)
             return True
 
@@ -170,23 +164,27 @@ class Answers:
         )
 
     async def _settle(
-        self,
-        tx: Tx,
-        confirmation: Confirmation,
-        *,
-        approved: bool,
-        by: str,
-        reason: str | None,
-        scope: Scope = "once",
-    ) -> None:
+        self, tx: Tx, confirmation: Confirmation, answer: PersonsAnswer, by: str
+    ) -> bool:
+        """Settle a question; ``False`` if a second person has to agree first."""
         if confirmation.status == "pending" and self._ctx.clock() >= confirmation.expires_at:
             raise self._ctx.refuse("confirmation_expired", 403)
-        status: ConfirmationStatus = "approved" if approved else "denied"
-        done = await self._confirmations.resolve(tx, confirmation.id, status, by=by, reason=reason)
+        if answer.approved and await self._thoughts.first_yes(tx, confirmation, answer.scope, by):
+            return False
+        status: ConfirmationStatus = "approved" if answer.approved else "denied"
+        proposal = None
+        if answer.instead is not None and confirmation.status == "pending":
+            proposal = self._thoughts.check_proposal(confirmation, answer.instead)
+        done = await self._confirmations.resolve(
+            tx, confirmation.id, status, by=by, reason=answer.reason, proposal=proposal
+        )
         if done is None:
             raise self._too_late(confirmation)
-        if approved:
-            await self._grants.give(tx, done, scope, by)
+        if answer.instead is not None:
+            await self._thoughts.allow_instead(tx, done, answer.instead, by)
+        if answer.approved:
+            await self._grants.give(tx, done, answer.scope, by)
+        return True
 
     def _too_late(self, confirmation: Confirmation) -> CallError:
         if confirmation.status == "expired":

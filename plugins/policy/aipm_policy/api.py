@@ -44,6 +44,10 @@ class Verdict:
     message: str | None = None
     elicitation: bool = False
     """Whether the person at the agent's own client may answer."""
+    approvers: int = 1
+    """How many different people have to agree."""
+    seconds: float | None = None
+    """How long people have to answer; ``None``: as long as the settings say."""
     inquiry: Inquiry | None = field(default=None, repr=False, compare=False)
     """The call as it was judged; the judge fills it in."""
 
@@ -96,6 +100,11 @@ class Confirmation:
     expires_at: float
     answered_by: str | None = None
     reason: str | None = None
+    approvers: int = 1
+    first_yes_by: str | None = None
+    """Who has agreed already, where two have to."""
+    proposal: str | None = None
+    """The arguments, as JSON, to which whoever said no would agree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,14 @@ from aipm_policy.digest import canonical, sha256
 from aipm_policy.kept_calls import keep_call
 
 AuditOutcome: TypeAlias = Literal[
-    "allowed", "denied", "expired", "cancelled", "no_confirmer", "policy_error", "answer_refused"
+    "allowed",
+    "denied",
+    "expired",
+    "cancelled",
+    "no_confirmer",
+    "policy_error",
+    "answer_refused",
+    "first_yes",
 ]
 _FLUSH_SECONDS = 0.2  # what a crash can take of the plain permissions
 _MAX_BACKLOG = 1000

@@ -95,7 +95,7 @@ class PolicyAuthorizer:
         raise CallError(text, code="denied_by_policy", status=403)
 
     async def _granted(self, call: Call, verdict: Verdict) -> bool:
-        if call.session is None:
+        if call.session is None or verdict.approvers > 1:
             return False
         fingerprint, level = digest(call.request.arguments), level_for(call.tool, verdict)
         giver = await self._grants.giver(call.session, call.tool.name, fingerprint, level)
@@ -107,7 +107,7 @@ class PolicyAuthorizer:
         return True
 
     async def _confirm(self, call: Call, verdict: Verdict) -> None:
-        if not await self._anybody(call):
+        if not await self._enough_people(call, verdict.approvers):
             await self._audit.write(entry_of(call, verdict, "no_confirmer"))
             raise self._ctx.refuse("no_confirmer", 403, tool=call.tool.name)
         try:
@@ -144,11 +144,11 @@ class PolicyAuthorizer:
             raise self._clients.not_found()
         return resumed
 
-    async def _anybody(self, call: Call) -> bool:
+    async def _enough_people(self, call: Call, approvers: int) -> bool:
         if call.session is None:
             return False
         members = await self._directory.members(self._ctx.store, call.session.project_id)
-        return any(member.kind == "human" for member in members)
+        return sum(member.kind == "human" for member in members) >= approvers
 
     async def _answer_to(self, asked: Confirmation, call: Call) -> Confirmation:
         async def look() -> Confirmation | None:
@@ -198,6 +198,12 @@ class PolicyAuthorizer:
         outcome: AuditOutcome = "expired" if answered.status == "expired" else "denied"
         await self._audit.write(answered_entry(call, verdict, answered, outcome))
         code = f"confirmation_{outcome}"
+        if outcome == "expired":
+            raise CallError(self._ctx.texts("expired.told"), code=code, status=403)
+        if answered.proposal:
+            told = {"tool": call.tool.name, "arguments": answered.proposal}
+            text = self._ctx.texts("denied.instead", **told, reason=answered.reason or "–")
+            raise CallError(text, code=code, status=403)
         if answered.reason:
             text = self._ctx.texts(
                 "errors.confirmation_denied_because", tool=call.tool.name, reason=answered.reason

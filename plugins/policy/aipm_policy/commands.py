@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from aipm_cli.api import AsJson, Config, local_time, say, show, table, with_service
 
-from aipm_policy.rule_commands import allow, disallow, list_rules, try_rules
+from aipm_policy.rule_commands import allow, disallow, list_rules, propose, try_rules
 
 if TYPE_CHECKING:
     from aipm_core import ServiceKey
@@ -27,6 +27,7 @@ policy.command("rules")(list_rules)
 policy.command("try")(try_rules)
 policy.command("allow")(allow)
 policy.command("disallow")(disallow)
+policy.command("propose")(propose)
 
 
 @audit.command("verify")

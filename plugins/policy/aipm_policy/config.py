@@ -48,6 +48,10 @@ class Rule(PluginConfig):
     """What a person is told."""
     elicitation: bool = False
     """Whether the person at the agent's own client may answer; only where the level is INFO."""
+    approvers: int = Field(default=1, ge=1, le=2)
+    """How many different people have to agree; one no is enough."""
+    confirmation_seconds: float | None = Field(default=None, gt=0, le=604_800)
+    """How long people have to answer, if it is not as long as for other questions."""
 
 
 class PolicyConfig(PluginConfig):

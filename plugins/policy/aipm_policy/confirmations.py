@@ -52,15 +52,16 @@ class SqlConfirmations:
         await self._check_flood(tx, session.id)
         level = level_for(call.tool, verdict)
         message = warning_of(self._ctx.texts, call, verdict)
-        expires_at = self._ctx.clock() + self._ctx.config.confirmation_seconds
+        seconds = verdict.seconds or self._ctx.config.confirmation_seconds
+        expires_at = self._ctx.clock() + seconds
         row = await tx.one(
             "insert into confirmations (id, session_id, project_id, agent_id, tool, args, "
-            "args_digest, level, message, status, created_at, expires_at, rule) "
-            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?) "
+            "args_digest, level, message, status, created_at, expires_at, rule, approvers) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?) "
             "returning *",
             *(new_id("cnf"), session.id, session.project_id, session.agent_id, call.tool.name),
             *(canonical(arguments), digest(arguments), level, message, self._ctx.now(), expires_at),
-            verdict.rule,
+            *(verdict.rule, verdict.approvers),
         )
         assert row is not None  # noqa: S101 - an insert that does not raise returns its row  # nosec B101
         await self._announce(tx, row, call.request.call_id)
@@ -122,12 +123,13 @@ class SqlConfirmations:
         *,
         by: str | None = None,
         reason: str | None = None,
+        proposal: str | None = None,
     ) -> Confirmation | None:
         """Move a pending confirmation to its end; ``None`` if somebody was faster."""
         row = await tx.one(
-            "update confirmations set status = ?, answered_at = ?, answered_by = ?, reason = ? "
-            "where id = ? and status = 'pending' returning *",
-            *(status, self._ctx.now(), by, reason, confirmation_id),
+            "update confirmations set status = ?, answered_at = ?, answered_by = ?, reason = ?, "
+            "proposal = ? where id = ? and status = 'pending' returning *",
+            *(status, self._ctx.now(), by, reason, proposal, confirmation_id),
         )
         if row is None:
             return None
@@ -215,4 +217,7 @@ def confirmation_of(row: Row) -> Confirmation:
         expires_at=row["expires_at"],
         answered_by=row["answered_by"],
         reason=row["reason"],
+        approvers=row["approvers"],
+        first_yes_by=row["first_yes_by"],
+        proposal=row["proposal"],
     )

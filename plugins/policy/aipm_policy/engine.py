@@ -79,7 +79,7 @@ class PolicyEngine:
         verdicts = rulebook.verdicts(inquiry)
         if policies := self._policies():
             verdicts += await self._ask_all(policies, inquiry)
-        return max(verdicts, key=partial(_restriction, inquiry.tool))
+        return _strictest(verdicts, inquiry.tool)
 
     async def workplace(self, tool: AnyTool, session: Session | None) -> str | None:
         """Return where the program of a session works; what cannot be found out is unknown."""
@@ -135,6 +135,20 @@ def _failed(policy: Owned[PolicyCheck], problem: str) -> Verdict:
 
 def _denial(policy: Owned[PolicyCheck]) -> Verdict:
     return Verdict(decision=Decision.DENY, rule=f"{POLICY_ERROR}: {policy.record.name}")
+
+
+def _strictest(verdicts: list[Verdict], tool: AnyTool) -> Verdict:
+    """Return the most restrictive verdict, with the most people and the least time of its like."""
+    chosen = max(verdicts, key=partial(_restriction, tool))
+    alike = [one for one in verdicts if one.decision is chosen.decision]
+    times = [one.seconds for one in alike if one.seconds is not None]
+    approvers = max(one.approvers for one in alike)
+    return replace(
+        chosen,
+        approvers=approvers,
+        seconds=min(times, default=None),
+        elicitation=chosen.elicitation and approvers == 1,
+    )
 
 
 def _restriction(tool: AnyTool, verdict: Verdict) -> tuple[int, int, bool]:

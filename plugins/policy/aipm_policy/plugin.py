@@ -43,6 +43,7 @@ from aipm_policy.rehearsal import Rehearsal
 from aipm_policy.rehearsal_tools import RehearsalTools
 from aipm_policy.retention import retention_rules
 from aipm_policy.rules import Rulebook
+from aipm_policy.second_thoughts import SecondThoughts
 from aipm_policy.tables import MIGRATIONS
 from aipm_policy.views import ConfirmationViews
 
@@ -77,7 +78,13 @@ class Policy(Plugin[PolicyConfig]):
             ctx, engine, self._confirmations, grants, self._audit, directory, sessions
         )
         self._answers = Answers(
-            ctx, self._confirmations, grants, self._audit, directory, AnswerNotes(ctx)
+            ctx,
+            self._confirmations,
+            grants,
+            self._audit,
+            directory,
+            AnswerNotes(ctx),
+            SecondThoughts(ctx, self._audit),
         )
         ctx.services.provide(POLICIES, engine)
         ctx.services.provide(CONFIRMATIONS, self._confirmations)
@@ -144,11 +151,13 @@ class Policy(Plugin[PolicyConfig]):
         """Stand before every tool, with time for a person to think."""
         self._engine.check_names()
         config = self.ctx.config
+        own = (rule.confirmation_seconds or 0 for rule in config.rules)
+        patience = max((config.confirmation_seconds, *own))
         yield Authorizer(
             name="policy",
             check=self._authorizer.check,
             stage=Stage.CONSENT,
-            deadline=config.check_seconds + config.confirmation_seconds + _DEADLINE_MARGIN_SECONDS,
+            deadline=config.check_seconds + patience + _DEADLINE_MARGIN_SECONDS,
         )
 
     @hookimpl

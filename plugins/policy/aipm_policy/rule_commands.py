@@ -95,6 +95,27 @@ def disallow(
     show(told, as_json=as_json, human=lambda: say(f"revoked {id}"))
 
 
+def propose(
+    id: Annotated[str, typer.Argument(help="From `aipm inbox`.")],  # noqa: A002
+    arguments: Annotated[str, typer.Argument(help="All arguments you would agree to, as JSON.")],
+    reason: Annotated[str | None, typer.Option(help="Why; the agent reads it.")] = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Deny a call and say with which arguments it may run; that call is not asked about again."""
+    import json
+
+    try:
+        told = json.loads(arguments)
+    except ValueError as error:
+        raise typer.BadParameter(f"that is no JSON: {error}", param_hint="ARGUMENTS") from None
+    if not isinstance(told, dict):
+        raise typer.BadParameter('write an object: {"name": "value"}', param_hint="ARGUMENTS")
+    about = {"confirmation_id": id, "arguments": told, "reason": reason}
+    done = call_tool(config, "propose_instead", **about)
+    show(done, as_json=as_json, human=lambda: say(f"denied {id}; the other call may run once"))
+
+
 def _project(config: Path | None, named: str | None) -> str:
     if named is not None:
         return named

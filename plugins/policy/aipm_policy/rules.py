@@ -71,7 +71,9 @@ def verdict_of(rule: Rule, name: str) -> Verdict:
         rule=name,
         level=rule.level,
         message=rule.message,
-        elicitation=rule.elicitation,
+        elicitation=rule.elicitation and rule.approvers == 1,
+        approvers=rule.approvers,
+        seconds=rule.confirmation_seconds,
     )
 
 

@@ -131,4 +131,12 @@ MIGRATIONS = [
                 where revoked_at is null;
         """,
     ),
+    Migration(
+        name="0007_second_thoughts",
+        sql="""
+            alter table confirmations add column approvers integer not null default 1;
+            alter table confirmations add column first_yes_by text;
+            alter table confirmations add column proposal text;
+        """,
+    ),
 ]

@@ -56,9 +56,9 @@ class ConfirmationViews:
             id=row["id"],
             kind="confirmation",
             since=row["created_at"],
-            persons=people,
+            persons=people - {row["first_yes_by"]},
             title=self._ctx.texts("inbox.title", agent=row["agent_id"], tool=row["tool"]),
-            detail=row["message"],
+            detail=self._detail(row),
             level=row["level"],
             agent_id=row["agent_id"],
             task_id=task_id if isinstance(task_id, str) else None,
@@ -71,10 +71,18 @@ class ConfirmationViews:
                 "arguments_json": row["args"],
                 "digest": row["args_digest"],
                 "rule": row["rule"],
+                "approvers": row["approvers"],
+                "first_yes_by": row["first_yes_by"],
                 "message": row["message"],
                 "expires_at": iso(row["expires_at"]),
             },
         )
+
+    def _detail(self, row: Row) -> str:
+        if row["approvers"] == 1:
+            return str(row["message"])
+        key = "inbox.first_yes" if row["first_yes_by"] else "inbox.two_people"
+        return f"{row['message']} – {self._ctx.texts(key, person=row['first_yes_by'])}"
 
     async def _waiting(
         self, db: Reader, project_id: str, ids: frozenset[str]
@@ -100,11 +108,8 @@ class ConfirmationViews:
 def _answers(row: Row) -> Iterable[ItemAction]:
     tool = "provide_confirmation"
     asked: dict[str, Json] = {"project_id": row["project_id"], "confirmation_id": row["id"]}
-    for name, scope in (
-        ("approve", "once"),
-        ("approve_session", "session"),
-        ("approve_always", "always"),
-    ):
+    longer = (("approve_session", "session"), ("approve_always", "always"))
+    for name, scope in (("approve", "once"), *(longer if row["approvers"] == 1 else ())):
         yield ItemAction(name=name, tool=tool, arguments=asked | {"approved": True, "scope": scope})
     yield ItemAction(name="deny", tool=tool, arguments=asked | {"approved": False})
 

@@ -5,7 +5,7 @@ import { answer } from '../orders.js';
 import { answering, canAct, project } from '../store.js';
 import { format } from '../address.js';
 import { t } from '../texts.js';
-import { action, reply, withMore } from './answer_actions.js';
+import { action, instead, reply, withMore } from './answer_actions.js';
 import { YesOrNo } from './yes_or_no.js';
 
 /** @typedef {import('../fold.js').Rec} Rec */
@@ -31,9 +31,15 @@ function Refuse({ item, onBack }) {
   const box = useRef(/** @type {HTMLElement|null} */ (null));
   useLayoutEffect(() => box.current?.querySelector('textarea')?.focus(), []);
   const request = item.kind === 'task_request';
-  const found = action(item, request ? 'reject' : 'deny');
+  const shown = JSON.stringify(item.arguments ?? {}, null, 2);
+  const [wanted, setWanted] = useState(/** @type {string|null} */ (null));
+  const offers = wanted !== null && wanted.trim() !== shown;
+  const other = offers ? instead(item, wanted) : null;
+  const found = other ?? action(item, request ? 'reject' : 'deny');
   const busy = !!answering.value[item.id];
+  const off = !canAct.value || (offers && !other);
   const send = () =>
+    !off &&
     answer(
       item,
       withMore(found, { reason: reason.trim() }),
@@ -60,6 +66,14 @@ function Refuse({ item, onBack }) {
         maxlength="1000"
       />
     </label>
+    ${
+      wanted !== null &&
+      html`<label class="lb">
+        ${t('in.instead')}
+        <${TextArea} value=${wanted} onInput=${setWanted} rows="5" spellcheck="false" />
+        ${offers && !other && html`<span class="xs bad">${t('in.instead.bad')}</span>`}
+      </label>`
+    }
     <div class="row wrap">
       ${CHIPS.map(
         (n) =>
@@ -72,13 +86,14 @@ function Refuse({ item, onBack }) {
             ${t(`in.deny.q${n}`)}
           </button>`,
       )}
+      ${wanted === null && item.approvers === 1 && html`<${Button} kind="ghost" icon="edit" onClick=${() => setWanted(shown)}>${t('in.instead.add')}<//>`}
       <span class="grow"></span>
       <${Button} kind="ghost" onClick=${onBack}>${t('c.cancel')}<//>
       <${Button}
         kind="danger-solid"
         icon="x"
         busy=${busy}
-        disabled=${!canAct.value}
+        disabled=${off}
         onClick=${send}
       >
         ${t(request ? 'in.req.reject' : 'in.deny.send')}
