@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from aipm_core import PluginContext, Reader, Tx, iso
@@ -27,6 +28,7 @@ _ALIVE_OF_AGENT = "select count(*) from runs where agent_id = ? and ended_at is 
 _ALIVE_OF_ACCOUNT = (
     "select count(*) from runs where account = ? and ended_at is null and parked = 0"
 )
+_NEWEST = "select max(created_at) from runs where agent_id = ? or project_id = ?"
 _STOP = (
     "update runs set stop_by = coalesce(stop_by, ?), stop_reason = coalesce(stop_reason, 'budget') "
     "where id = ? and ended_at is null and stop_by is null"
@@ -96,11 +98,35 @@ class Budgets:
             db, agent_id, account
         )
 
+    async def standing(self, db: Reader, agent_id: str, project_id: str) -> Limit | None:
+        """Return which limit is or was last in force, whatever the time is now."""
+        account = self.account((await self._agents.find(db, agent_id)).program)
+        found: list[Limit] = []
+        row = await db.one("select until from account_limits where account = ?", account)
+        if row is not None:
+            text = self._ctx.texts("budgets.quota", account=account, until=iso(row["until"]))
+            found.append(Limit(why="quota", until=row["until"], what=text))
+        newest = await db.one(_NEWEST, agent_id, project_id)
+        if newest is not None and newest[0] is not None:
+            day = datetime.fromisoformat(newest[0]).timestamp() // DAY_SECONDS * DAY_SECONDS
+            over = await self._day(db, agent_id, project_id, strict=False, start=day)
+            found += [over] if over else []
+        if found:
+            return max(found, key=lambda limit: limit.until or 0)
+        return await self._slot(db, agent_id, account)
+
     async def _day(
-        self, db: Reader, agent_id: str, project_id: str, *, strict: bool
+        self,
+        db: Reader,
+        agent_id: str,
+        project_id: str,
+        *,
+        strict: bool,
+        start: float | None = None,
     ) -> Limit | None:
-        """Return which budget of today is used up, or, if strict, exceeded."""
-        start = self._ctx.clock() // DAY_SECONDS * DAY_SECONDS
+        """Return which budget of a day is used up, or, if strict, exceeded; without one: today."""
+        if start is None:
+            start = self._ctx.clock() // DAY_SECONDS * DAY_SECONDS
         agents = (await self._agents.find(db, agent_id)).max_budget_usd
         projects = self._config.project_budget_usd
         for most, sql, name in (

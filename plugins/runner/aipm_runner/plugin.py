@@ -16,6 +16,7 @@ from aipm_sessions.api import (
     WORK,
     AgentFields,
     DecisionSource,
+    NeedState,
     SessionObserver,
 )
 from aipm_views.api import InboxSource, View, ViewFields
@@ -110,7 +111,7 @@ class Runner(Plugin[RunnerConfig]):
         remote = RemoteSupervisor(ctx, runs, leases, lives_here, places, programs)
         ctx.services.provide(REMOTE_SUPERVISOR, remote)
         self._view = RunView(service)
-        self._states = StartStates(ctx, agents, claims)
+        self._states = StartStates(ctx, agents, claims, budgets)
         self._tools = PeoplesTools(ctx, runs, service, programs, agents, self._failed, orders)
         ctx.services.provide(RUN_SERVICE, service)
         ctx.services.provide(SUPERVISOR, self._supervisor)
@@ -135,6 +136,11 @@ class Runner(Plugin[RunnerConfig]):
         """Keep which program an agent is."""
         agents = self._agents
         yield AgentFields(name="runner", fields=FIELDS, check=agents.check, change=agents.change)
+
+    @hookimpl
+    def aipm_need_states(self) -> Iterable[NeedState]:
+        """Say of every need why an agent is started for it or not."""
+        yield self._states.need_state()
 
     @hookimpl
     def aipm_decisions(self) -> Iterable[DecisionSource]:

@@ -52,6 +52,9 @@ class StartOrders:
         for need in await self._missing.missing(tx):
             if (need.project_id, need.agent_id, need.purpose) == key:
                 return need.task_id
+        project = await self._directory.project(tx, project_id)
+        if project is not None and project.paused:
+            raise self._ctx.refuse("project_is_paused", 409, project=project_id)
         needs = {(one.project_id, one.agent_id, one.purpose) for one in await self._work.needs(tx)}
         code = "already_attended" if key in needs else "nothing_to_start"
         raise self._ctx.refuse(code, 409, agent=agent_id)

@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aipm_sessions.api import SESSIONS, WORK, Need
+from aipm_sessions.api import SESSIONS, WORK, Need, NeedState
 from aipm_views.api import ViewFields
 
 from aipm_core import Json, PluginContext, Reader, Row, iso
 from aipm_runner.agent_programs import AgentPrograms
+from aipm_runner.budgets import Budgets
 from aipm_runner.claims import RunClaims
 from aipm_runner.config import RunnerConfig
 from aipm_runner.runs import RUNS_CHANGED
@@ -35,6 +36,8 @@ class StartState:
     run: Row | None = None
     failures: int = 0
     until: float | None = None
+    what: str = ""
+    """A limit, in one sentence."""
 
     def shown(self) -> dict[str, Json]:
         """Return it as people see it."""
@@ -46,6 +49,7 @@ class StartState:
             "state": self.state,
             "run_id": self.run["id"] if self.run else None,
             "until": iso(self.until) if self.until is not None else None,
+            "what": self.what or None,
         }
 
 
@@ -53,8 +57,14 @@ class StartStates:
     """Looks at what is stored and at nothing else: no clock, no other process."""
 
     def __init__(
-        self, ctx: PluginContext[RunnerConfig], agents: AgentPrograms, claims: RunClaims
+        self,
+        ctx: PluginContext[RunnerConfig],
+        agents: AgentPrograms,
+        claims: RunClaims,
+        budgets: Budgets,
     ) -> None:
+        self._ctx = ctx
+        self._budgets = budgets
         self._agents = agents
         self._claims = claims
         self._in_server = ctx.config.in_server
@@ -71,6 +81,11 @@ class StartStates:
         states: dict[str, list[Json]] = defaultdict(list)
         for one in await self.of_project(db, project_id):
             states[one.need.agent_id].append(one.shown())
+        waits: dict[str | None, list[Json]] = defaultdict(list)
+        for wait in await self._work.waits(db):
+            if wait.project_id == project_id and wait.task_id is not None:
+                told = {"task_id": wait.task_id, "cause": wait.cause, "of": wait.of}
+                waits[wait.agent_id].append(told)
         found = {}
         for agent_id in ids:
             agent = await self._agents.find(db, agent_id)
@@ -80,6 +95,7 @@ class StartStates:
                 "workspace": agent.workspace,
                 "max_budget_usd": agent.max_budget_usd,
                 "needs": states.get(agent_id, []),
+                "waits": waits.get(agent_id, []),
             }
         return found
 
@@ -106,9 +122,30 @@ class StartStates:
             return StartState(need=need, state="attended", run=run)
         hold = await self._claims.standing(db, need)
         if hold is None:
-            return StartState(need=need, state="starts" if self._in_server else "needs_runner")
+            return await self._unheld(db, need)
         state = "asks" if hold.until is None else "held"
         return StartState(need=need, state=state, run=run, failures=hold.failures, until=hold.until)
+
+    async def _unheld(self, db: Reader, need: Need) -> StartState:
+        """Return what becomes of a need that no failure holds back."""
+        limit = await self._budgets.standing(db, need.agent_id, need.project_id)
+        if limit is not None:
+            return StartState(need=need, state=limit.why, until=limit.until, what=limit.what)
+        return StartState(need=need, state="starts" if self._in_server else "needs_runner")
+
+    def need_state(self) -> NeedState:
+        """Return what is said of a need wherever needs are listed."""
+        return NeedState(name="runner", read=self._said)
+
+    async def _said(self, db: Reader, need: Need) -> Mapping[str, Json]:
+        state = await self.of(db, need)
+        shown = state.shown()
+        over = state.until is not None and state.until <= self._ctx.clock()
+        word = "starts" if over else state.state
+        text = self._ctx.texts(
+            f"states.{word}", agent=need.agent_id, until=shown["until"], what=state.what
+        )
+        return {"state": word, "run_id": shown["run_id"], "until": shown["until"], "text": text}
 
     async def _is_attended(self, db: Reader, need: Need) -> bool:
         """Return whether a session that somebody else opened is there for a need."""

@@ -15,6 +15,7 @@ from aipm_devkit.testing import TestRuntime, running
 from aipm_people_api.plugin import PeopleApi
 from aipm_runner.plugin import SUPERVISOR, Runner
 from aipm_runner.run_log import LogWriter
+from aipm_runner.run_records import Usage
 from aipm_runner.runs import Outcome, Run
 from aipm_runner.views import SHOWN_ENDED
 from aipm_sessions.api import DECISIONS, DIRECTORY, person_session
@@ -45,14 +46,14 @@ class RunWorld:
     def __init__(self, aipm: TestRuntime, team: Team) -> None:
         self.aipm = aipm
         self.team = team
-        self.use = aipm.runtime.services.use
+        self.service = aipm.runtime.services.use
         self.alice, self.mallory = Follower("alice"), Follower("mallory", "q")
-        self.supervisor: Any = self.use(SUPERVISOR)
+        self.supervisor: Any = self.service(SUPERVISOR)
         self.runs: Any = self.supervisor._runs
 
     async def call(self, tool: str, **given: Any) -> Any:
         """Call a tool for people in alice's name."""
-        alice = await self.use(DIRECTORY).agent(self.team.store, "alice")
+        alice = await self.service(DIRECTORY).agent(self.team.store, "alice")
         assert alice is not None
         request = Request(
             tool=tool,
@@ -79,12 +80,12 @@ class RunWorld:
             status="todo",
             assignee_id=AGENTS[n % 2],
         )
-        await self.use(TASKS).add(new)
+        await self.service(TASKS).add(new)
 
     async def program(self, n: int) -> None:
         """Give an agent a program, or take it away."""
         given = {"program": "script" if n % 3 else "", "model": f"m{n}"}
-        await self.use(AGENT_FIELDS).edit(AGENTS[n % 2], given)
+        await self.service(AGENT_FIELDS).edit(AGENTS[n % 2], given)
 
     async def claim(self, n: int) -> None:
         """Let a runner take what there is."""
@@ -110,6 +111,19 @@ class RunWorld:
             writer.add("stdout", "hello")
             await writer.flush()
 
+    async def use(self, n: int) -> None:
+        """Let a run cost something, and find its account used up."""
+        usage = Usage(cost_usd=n / 10, limit_until=4_000_000_000 if n % 2 else None)
+        for run in await self.some(n, alive=True):
+            await self.supervisor._records.use(run.id, usage)
+
+    async def block(self, n: int) -> None:
+        """Block a task, or let it go on."""
+        for row in await self.team.store.all("select id from tasks order by seq limit 1"):
+            status = "blocked" if n % 2 == 0 else "todo"
+            await self.call("move_task", task_id=row["id"], status="in_progress")
+            await self.call("move_task", task_id=row["id"], status=status)
+
     async def stop(self, n: int) -> None:
         """Stop a run."""
         for run in await self.some(n, alive=True):
@@ -131,12 +145,12 @@ class RunWorld:
 
     async def answer(self, n: int) -> None:
         """Answer on the command line."""
-        for one in await self.use(DECISIONS).pending(self.team.store, "p"):
-            await self.use(DECISIONS).answer(one.id, approved=n % 2 == 0, by="alice")
+        for one in await self.service(DECISIONS).pending(self.team.store, "p"):
+            await self.service(DECISIONS).answer(one.id, approved=n % 2 == 0, by="alice")
 
     async def pause(self, n: int) -> None:
         """Pause the project, or go on."""
-        await self.use(PAUSES).set_paused("p", paused=n % 2 == 0, by="alice")
+        await self.service(PAUSES).set_paused("p", paused=n % 2 == 0, by="alice")
 
     async def sweep(self, _: int) -> None:
         """Forget everything that has ended."""
@@ -150,7 +164,7 @@ class RunWorld:
     async def check(self) -> None:
         """Hold the law, the inbox and the strangers against what is stored."""
         await check_fold_law(self.aipm, [self.alice, self.mallory])
-        asked = {one.id for one in await self.use(DECISIONS).pending(self.team.store, "p")}
+        asked = {one.id for one in await self.service(DECISIONS).pending(self.team.store, "p")}
         assert set(self.alice.views["inbox"]) == asked
         assert self.mallory.views["runs"] == {}
 
@@ -159,7 +173,7 @@ DEEDS: dict[str, Callable[[RunWorld, int], Awaitable[None]]] = {
     name: getattr(RunWorld, name)
     for name in (
         *("task", "program", "claim", "enter", "end", "log", "stop", "start", "leave", "undone"),
-        *("answer", "pause", "sweep", "look"),
+        *("answer", "pause", "sweep", "look", "use", "block"),
     )
 }
 DEED = st.tuples(st.sampled_from(sorted(DEEDS)), st.integers(min_value=0, max_value=30))
@@ -235,6 +249,20 @@ def test_why_an_agent_is_started_or_not(deeds: list[tuple[str, int]], state: str
     assert need["state"] == state
     assert (need["until"] is not None) == (state == "held")
     assert len(views["inbox"]) == (state == "asks")
+
+
+def test_a_limit_says_why_nothing_is_started_and_until_when() -> None:
+    views = asyncio.run(live([("task", 0), ("claim", 0), ("use", 1), ("end", 3)]))
+    (need,) = views["members"]["worker-1"]["needs"]
+    assert (need["state"], need["until"]) == ("quota", "2096-10-02T07:06:40.000Z")
+    assert "script" in need["what"]
+
+
+def test_what_a_task_waits_for_is_said_of_its_agent() -> None:
+    views = asyncio.run(live([("task", 0), ("block", 0)]))
+    (wait,) = views["members"]["worker-1"]["waits"]
+    assert (wait["cause"], wait["of"]) == ("blocked", None)
+    assert views["members"]["worker-1"]["needs"] == []
 
 
 def test_a_paused_project_needs_nobody_and_says_that_it_is_paused() -> None:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from aipm_core import CallError, PluginContext, Purpose, Reader, Tx, quoted
-from aipm_sessions.api import DecisionSource, Need, PendingDecision, SessionHooks, WorkSource
+from aipm_core import CallError, Json, PluginContext, Purpose, Reader, Tx, quoted
+from aipm_sessions.api import (
+    DecisionSource,
+    Need,
+    PendingDecision,
+    SessionHooks,
+    Waiting,
+    WorkSource,
+)
 from aipm_sessions.config import SessionsConfig
 
 
@@ -23,6 +30,28 @@ class CollectedWork:
         paused = {row["project_id"] for row in rows}
         needs = [need for source in self._all() for need in await source.needs(db)]
         return [need for need in needs if need.project_id not in paused]
+
+    async def waits(self, db: Reader) -> list[Waiting]:
+        """Return what there is to do that nobody is needed for yet, and why."""
+        found = [
+            Waiting(
+                project_id=row["project_id"],
+                cause="project_paused",
+                text=self._ctx.texts("waits.project_paused", project=row["project_id"]),
+            )
+            for row in await db.all("select project_id from project_pauses order by project_id")
+        ]
+        for source in self._all():
+            if source.waits is not None:
+                found += await source.waits(db)
+        return found
+
+    async def state(self, db: Reader, need: Need) -> dict[str, Json]:
+        """Return what becomes of a need, as whoever starts agents says."""
+        found: dict[str, Json] = {}
+        for owned in self._ctx.given(SessionHooks.aipm_need_states):
+            found.update(await owned.record.read(db, need))
+        return found
 
     async def take(self, tx: Tx, need: Need) -> Need | None:
         """Let an agent have the work it is about to be started for; nothing if it is gone."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from aipm_core import PluginContext, Purpose, Reader, Session, Tx, iso
-from aipm_sessions.api import Need, project_topic
+import anyio
+
+from aipm_core import Json, PluginContext, Purpose, Reader, Session, Tx, iso
+from aipm_sessions.api import Need, Waiting, project_topic
 from aipm_sessions.claims import Claims
 from aipm_sessions.config import SessionsConfig
 from aipm_sessions.directory import SqlDirectory, missing
@@ -26,6 +29,8 @@ class MissingSession:
     claim_id: str | None = None
     claimed_by: str | None = None
     claimed_until: str | None = None
+    state: Mapping[str, Json] = field(default_factory=dict)
+    """What becomes of it, as whoever starts agents says."""
 
     @property
     def key(self) -> tuple[str, str, Purpose]:
@@ -64,8 +69,7 @@ class SqlMissingSessions:
     ) -> list[MissingSession]:
         """List what is missing, or claim it; wait while nothing is there to be claimed."""
         store = self._ctx.store
-        if project_id is not None and await self._directory.project(store, project_id) is None:
-            raise missing("project", project_id)
+        await self.check(project_id)
 
         async def look() -> list[MissingSession] | None:
             found = await self.list_missing(store, project_id)
@@ -80,18 +84,52 @@ class SqlMissingSessions:
             return await self.list_missing(store, project_id)
         return found or []
 
+    async def check(self, project_id: str | None) -> None:
+        """Refuse a project that does not exist: it would be waited for without end."""
+        if project_id and await self._directory.project(self._ctx.store, project_id) is None:
+            raise missing("project", project_id)
+
+    async def follow(self, project_id: str | None, seconds: float) -> AsyncIterator[MissingSession]:
+        """Yield what is missing, each as it arises; what was gone in between arises again."""
+        store, known = self._ctx.store, set[tuple[object, ...]]()
+        deadline = anyio.current_time() + seconds
+
+        async def look() -> list[MissingSession] | None:
+            nonlocal known
+            found = await self.list_missing(store, project_id)
+            new = [one for one in found if (*one.key, one.reasons) not in known]
+            known = {(*one.key, one.reasons) for one in found}
+            return new or None
+
+        while (left := deadline - anyio.current_time()) > 0:
+            for one in await store.wait_until(await self.topics(), look, left) or ():
+                yield one
+
+    async def waits(self, project_id: str | None) -> list[Waiting]:
+        """List what there is to do that nobody is needed for yet, and why."""
+        found = await self._work.waits(self._ctx.store)
+        return [one for one in found if project_id in (None, one.project_id)]
+
     async def list_missing(self, db: Reader, project_id: str | None = None) -> list[MissingSession]:
         """List every session that is needed and does not run, by project and agent."""
         reasons: dict[tuple[str, str, Purpose], set[str]] = {}
+        first: dict[tuple[str, str, Purpose], Need] = {}
         for need in await self._work.needs(db):
             if project_id in {None, need.project_id}:
                 key = (need.project_id, need.agent_id, need.purpose)
                 reasons.setdefault(key, set()).add(need.reason)
+                first.setdefault(key, need)
         found = [
             MissingSession(project_id=p, agent_id=a, purpose=w, reasons=tuple(sorted(why)))
             for (p, a, w), why in sorted(reasons.items())
         ]
-        return [await self._with_claim(db, one) for one in found if await self._is_missing(db, one)]
+        return [
+            replace(
+                await self._with_claim(db, one), state=await self._work.state(db, first[one.key])
+            )
+            for one in found
+            if await self._is_missing(db, one)
+        ]
 
     async def missing(self, db: Reader) -> list[Need]:
         """Return one need for each session that neither runs nor is claimed."""

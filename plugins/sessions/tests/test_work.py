@@ -1,6 +1,7 @@
 """Which agent needs which session now, and how supervisors share the starting of them."""
 
 import json
+import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ import anyio
 import pytest
 from aipm_conversations.plugin import Conversations
 from aipm_delegation.plugin import Delegation
-from aipm_devkit.program import Install
+from aipm_devkit.program import AIPM, Install
 from aipm_file_chat.plugin import FileChat
 from aipm_sessions.missing_sessions import Claim, SqlMissingSessions
 from aipm_sessions.plugin import WORK_CLAIMS
@@ -243,3 +244,28 @@ async def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
 def _work(install: Install, *options: str) -> tuple[str, int]:
     done = install.run("work", *options, "--json", check=None)
     return done.stdout, done.returncode
+
+
+def test_waiting_for_work_prints_a_line_for_each_need_as_it_arises(tmp_path: Path) -> None:
+    install = Install.make(tmp_path, 'locale = "en"\n[server]\nport = 0\n')
+    install.run("project", "add", "p")
+    install.run("agent", "add", "ann", "--project", "p")
+    add = ("task", "add", "--project", "p", "--title", "t", "--assignee", "ann")
+    first = install.json(*add, "--status", "todo")["id"]
+    follow = [str(AIPM), "work", "--wait", "600", "--json"]
+    with subprocess.Popen(
+        follow, cwd=tmp_path, env=install.env(), stdout=subprocess.PIPE, text=True
+    ) as work:
+        assert work.stdout is not None
+        assert json.loads(work.stdout.readline())["data"]["reasons"] == [f"task {first}"]
+        install.run("task", "status", first, "cancelled")
+        second = install.json(*add, "--status", "todo")["id"]
+        row = json.loads(work.stdout.readline())["data"]
+        assert (row["agent_id"], row["reasons"]) == ("ann", [f"task {second}"])
+        assert row["state"] == "no_program"
+        work.terminate()
+    told = install.json("work", "--why")
+    assert [one["agent_id"] for one in told["needs"]] == ["ann"]
+    install.json("task", "add", "--project", "p", "--title", "u", "--status", "todo")
+    told = install.json("work", "--why")
+    assert [(one["cause"], one["agent_id"]) for one in told["waits"]] == [("unassigned", None)]

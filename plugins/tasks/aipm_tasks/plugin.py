@@ -58,6 +58,7 @@ from aipm_tasks.tools.reporting import Reporting
 from aipm_tasks.tools.requests import RequestTools
 from aipm_tasks.tools.tasks import TaskTools
 from aipm_tasks.views import TaskFields, TaskHistory, TaskView
+from aipm_tasks.waiting import TaskWaits
 
 
 class Tasks(Plugin[TasksConfig]):
@@ -96,6 +97,7 @@ class Tasks(Plugin[TasksConfig]):
         self._next = NextAction(ctx, work)
         self._session_watch = SessionWatch(ctx, bindings)
         self._work, self._pending = work, requests
+        self._waits = TaskWaits(ctx, task_store)
         ctx.services.provide(TASKS, service)
         ctx.services.provide(OVERVIEW, overview)
 
@@ -137,6 +139,7 @@ class Tasks(Plugin[TasksConfig]):
             look=work.look,
             needs=work.needs,
             take=work.take,
+            waits=self._waits.waits,
         )
 
     @hookimpl

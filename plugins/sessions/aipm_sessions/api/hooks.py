@@ -8,7 +8,7 @@ from aipm_core import hookspec
 from aipm_sessions.api.decisions import DecisionSource
 from aipm_sessions.api.members import AgentFields, ProjectObserver
 from aipm_sessions.api.sessions import SessionKeeper, SessionObserver
-from aipm_sessions.api.work import Instruction, WorkSource
+from aipm_sessions.api.work import Instruction, NeedState, WorkSource
 
 
 class SessionHooks:
@@ -32,6 +32,11 @@ class SessionHooks:
     @hookspec
     def aipm_instructions(self) -> Iterable[Instruction]:
         """Standing texts for agents in sessions of one purpose."""
+        return ()
+
+    @hookspec
+    def aipm_need_states(self) -> Iterable[NeedState]:
+        """What becomes of the need for a session, said by whoever starts agents."""
         return ()
 
     @hookspec

@@ -23,6 +23,29 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Work that nobody is needed for yet: ``cause`` is one word, ``text`` one sentence.
+
+    ``of`` names what it waits for, if that has an id.
+    """
+
+    project_id: str
+    cause: str
+    text: str
+    agent_id: str | None = None
+    task_id: str | None = None
+    of: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeedState:
+    """Who starts agents says of a need what becomes of it: ``state``, ``text`` and more."""
+
+    name: str
+    read: Callable[[Reader, Need], Awaitable[Mapping[str, Json]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkSource:
     """Work for sessions of one purpose. Lower ranks are offered first.
 
@@ -30,7 +53,7 @@ class WorkSource:
     session should do now (``action``, ``instruction``, …), if anything. ``needs`` lists the agents
     that have such work waiting, whether or not a session runs. ``take`` is asked in the transaction
     in which somebody begins to start an agent for a need: it returns the need as it is then, or
-    nothing if another agent was faster.
+    nothing if another agent was faster. ``waits`` lists what there is to do later, and why.
     """
 
     name: str
@@ -40,6 +63,7 @@ class WorkSource:
     look: Callable[[Session], Awaitable[Mapping[str, Json] | None]]
     needs: Callable[[Reader], Awaitable[list[Need]]]
     take: Callable[[Tx, Need], Awaitable[Need | None]] | None = None
+    waits: Callable[[Reader], Awaitable[list[Waiting]]] | None = None
 
 
 class WorkList(Protocol):
@@ -51,6 +75,10 @@ class WorkList(Protocol):
 
     async def needs(self, db: Reader) -> list[Need]:
         """Return every need of every source."""
+        ...
+
+    async def waits(self, db: Reader) -> list[Waiting]:
+        """Return what there is to do that nobody is needed for yet, and why."""
         ...
 
     async def take(self, tx: Tx, need: Need) -> Need | None:

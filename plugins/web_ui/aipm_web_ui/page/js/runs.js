@@ -1,7 +1,6 @@
 // Questions about runs: which one belongs to what, what it uses, and why an agent is not running.
 import { computed } from './lib.js';
-import { byText, projectRecord, taskById, tasks, view } from './records.js';
-import { isFinished } from './transitions.js';
+import { byText, projectRecord, taskById, view } from './records.js';
 import { clock, count, millis, money, now, t } from './texts.js';
 
 /** @typedef {import('./fold.js').Rec} Rec */
@@ -80,18 +79,15 @@ export function whyText(agent) {
   const need = needs.find((one) => one.state !== 'running') ?? needs[0];
   if (need) {
     const task = taskById.value[need.task_id]?.title ?? t(`purpose.${need.purpose}`);
-    const late = need.state === 'held' && millis(need.until) <= now.value;
+    const late = need.until && millis(need.until) <= now.value;
     const state = late ? 'starts' : need.state;
-    return t(`ru.why.${state}`, { w: task, a: agent.id, at: clock(millis(need.until)) });
+    const told = { w: task, a: agent.id, at: clock(millis(need.until)), d: need.what ?? '' };
+    return t(need.pool && state === 'starts' ? 'ru.why.pool' : `ru.why.${state}`, told);
   }
-  const own = tasks.value.filter((one) => one.assignee_id === agent.id && !isFinished(one.status));
-  const waits = own.find((one) => one.status === 'todo' && one.waits_for?.length);
-  if (waits) {
-    const before = taskById.value[waits.waits_for[0]]?.title ?? waits.waits_for[0];
-    return t('ru.why.dependency', { w: waits.title, b: before });
+  const [wait] = /** @type {Rec[]} */ (agent.waits ?? []);
+  if (wait) {
+    const title = (/** @type {string} */ id) => taskById.value[id]?.title ?? id;
+    return t(`ru.why.${wait.cause}`, { w: title(wait.task_id), b: wait.of ? title(wait.of) : '' });
   }
-  if (own.some((one) => one.approval_status === 'pending_approval')) return t('ru.why.approval');
-  const blocked = own.find((one) => one.status === 'blocked');
-  if (blocked) return t('ru.why.blocked', { w: blocked.title });
   return t(agent.program ? 'ru.why.nothing' : 'ru.why.by_hand');
 }
