@@ -378,6 +378,13 @@ def test_who_is_no_manager_is_offered_less(opened: Open, running: Running) -> No
     assert page.get_by_role("button", name="メンバーを追加").count() == 0
 
 
+def test_a_long_column_is_drawn_to_its_end(opened: Open, running: Running) -> None:
+    """What fits the screen comes first; nothing stays away."""
+    for number in range(18):
+        new_task(running, f"長い列 {number}")
+    expect(card(opened(), "長い列 17")).to_be_attached()
+
+
 def test_losing_and_regaining_the_server(opened: Open, running: Running) -> None:
     page = opened()
     expect(column(page, "進行中")).to_be_visible()

@@ -1,5 +1,5 @@
 // The board: a column for each status, moved by mouse, by keys or by menu.
-import { html, classes, signal, useState } from '../lib.js';
+import { html, classes, signal, useEffect, useState } from '../lib.js';
 import { Button, Segments } from '../ui/controls.js';
 import { Avatar, Status } from '../ui/members.js';
 import { Command } from '../ui/text.js';
@@ -21,6 +21,8 @@ const assignee = signal('');
 const phoneColumn = signal('in_progress');
 /** A column shows so many cards at first, so that the board has 300 at most. */
 const MOST = 60;
+/** What fits a tall screen is drawn first, the rest once it has been seen. */
+const FIRST = 16;
 /** @type {Record<string, number>} */
 const RANK = { urgent: 0, high: 1, medium: 2, low: 3 };
 
@@ -151,6 +153,8 @@ function Column({ column, cards, chosen, dragged, onDrag }) {
   const why = dragged ? cannotMove(dragged, column) : null;
   const ok = dragged && (!why || why === 'same');
   const most = MOST * more;
+  const [drawn, setDrawn] = useState(FIRST);
+  useEffect(() => setDrawn(most), [most]);
   const drop = (/** @type {DragEvent} */ event) => {
     event.preventDefault();
     setOver(false);
@@ -189,7 +193,7 @@ function Column({ column, cards, chosen, dragged, onDrag }) {
     </header>
     ${dragged && !ok && html`<p class="col-no">${whyText(dragged, column)}</p>`}
     <ul class="cards scroll">
-      ${cards.slice(0, most).map((/** @type {Rec} */ task) => html`<${Card} key=${task.id} task=${task} current=${chosen === task.id} onDrag=${onDrag} ...${factsOf(task)} />`)}
+      ${cards.slice(0, drawn).map((/** @type {Rec} */ task) => html`<${Card} key=${task.id} task=${task} current=${chosen === task.id} onDrag=${onDrag} ...${factsOf(task)} />`)}
       ${!cards.length && html`<li class="col-empty">${t('bo.empty.col')}</li>`}
       ${cards.length > most && html`<li><${Button} cls="wide" onClick=${() => setMore(more + 1)}>${t('bo.more', { n: cards.length - most })}<//></li>`}
     </ul>
