@@ -1,7 +1,7 @@
 """The hooks of aipm.
 
 One rule holds for all of them: a hook is a plain (not async) method without arguments, it is
-asked exactly once while the runtime is being built, and it returns records from
+asked once at most while the runtime is being built, and it returns records from
 :mod:`aipm_core.records`. What happens during a call happens in the functions inside those
 records, and those are async. A record that acts during a call carries a deadline.
 
@@ -49,6 +49,11 @@ class Hooks:
     @hookspec
     def aipm_tools(self) -> Iterable[AnyTool]:
         """Tools to offer. A name may be taken once in the whole runtime."""
+        return ()
+
+    @hookspec
+    def aipm_people_tools(self) -> Iterable[AnyTool]:
+        """Tools of ``audience="ui"``. Where no person can call any, the hook is not asked."""
         return ()
 
     @hookspec

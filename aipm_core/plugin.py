@@ -21,7 +21,7 @@ from aipm_core.texts import Locale, Texts
 class PluginConfig(BaseModel):
     """Base of a plugin's settings: exact names, and defaults that are safe."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class NoConfig(PluginConfig):

@@ -15,7 +15,7 @@ M = TypeVar("M", bound=BaseModel)
 class BaseSettings(BaseModel):
     """Where data lives, the language, and what plugins are configured with: their defaults."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     data_dir: Path = Path(".aipm-data")
     """Where the database lives, private to you; relative to the settings file."""

@@ -122,6 +122,11 @@ def test_our_own_plugins_hold_to_the_rules_of_plugins(conformance: list[Check]) 
     assert asked == {found.name for found in discovery.installed()}
 
 
+def test_what_only_a_server_needs_is_a_plugin() -> None:
+    points = PROJECT["project"]["entry-points"]
+    assert points["aipm.server"].items() <= points["aipm"].items()
+
+
 def test_every_package_is_listed_wherever_packages_are_listed() -> None:
     names = {Path(package).name for package in PACKAGES}
     linter = PROJECT["tool"]["importlinter"]

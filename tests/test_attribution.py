@@ -232,7 +232,7 @@ def test_a_hook_of_a_later_aipm_may_be_marked_as_such() -> None:
 
 def found(value: str) -> Choice:
     point = EntryPoint("x", value, discovery.GROUP)
-    return Choice(Found("x", "aipm-x", "1", point), enabled=True, reason="test")
+    return Choice(Found("x", "aipm-x", point, "1"), enabled=True, reason="test")
 
 
 @pytest.mark.parametrize(

@@ -28,14 +28,12 @@ class Manager(pluggy.PluginManager):
 
 def ask(manager: Manager, hook: str, kind: type[R]) -> list[Owned[R]]:
     """Return what the plugins give, in build order; refuse what is not of the right kind."""
-    names = [(name, plugin) for name, plugin in manager.list_name_plugin() if plugin is not None]
+    impls = {impl.plugin_name: impl for impl in getattr(manager.hook, hook).get_hookimpls()}
     answers: list[Owned[R]] = []
-    for name, plugin in names:
-        others = [other for _, other in names if other is not plugin]
-        caller = manager.subset_hook_caller(hook, others)
+    for name in (name for name, _ in manager.list_name_plugin() if name in impls):
         try:
             with manager.installation.limited(name, hook):
-                records = [record for answer in caller() for record in answer]
+                records = list(impls[name].function() or ())
         except PluginError:  # an owner of hooks found a record it was given at fault
             raise
         except (Exception, SystemExit) as error:

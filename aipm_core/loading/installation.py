@@ -13,6 +13,9 @@ from aipm_core.store import Store
 class Installation:
     """Says nothing and holds nobody to account, unless a program knows more."""
 
+    people = True
+    """Whether a person can call anything in this program."""
+
     def owner_of(self, words: str) -> str | None:
         """Name the plugin that is switched off and has the words for a tool, and so the tool."""
 

@@ -7,6 +7,7 @@ Schemas are made once. A raw JSON Schema keeps its validator: ``jsonschema.valid
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
@@ -27,10 +28,10 @@ def schema_of(tool: AnyTool, texts: Texts) -> dict[str, Json]:
         schema = dict(tool.arguments)
     else:
         schema = _plain(tool.arguments.model_json_schema())
-    properties = {
-        name: _described(value, texts.find(f"{tool.words}.args.{name}"))
-        for name, value in schema.get("properties", {}).items()
-    }
+    properties = {name: dict(value) for name, value in schema.get("properties", {}).items()}
+    for name, value in properties.items():
+        if text := texts.find(f"{tool.words}.args.{name}"):
+            value["description"] = text
     if tool.takes_token and TOKEN_ARGUMENT not in properties:
         properties = {TOKEN_ARGUMENT: {"type": "string"}, **properties}
     ordered: dict[str, Json] = {"type": "object", "properties": properties}
@@ -71,13 +72,14 @@ def refusal_of(error: ValidationError, texts: Texts, own: Texts | None) -> CallE
 
 
 def _schema_parser(schema: Mapping[str, Json], texts: Texts) -> Parse:
-    from jsonschema import Draft202012Validator
+    @cache
+    def validator() -> Any:  # noqa: ANN401 - imported when first used
+        from jsonschema import Draft202012Validator
 
-    closed = {"type": "object", "additionalProperties": False, **schema}
-    validator = Draft202012Validator(closed)
+        return Draft202012Validator({"type": "object", "additionalProperties": False, **schema})
 
     def parse(raw: Mapping[str, Json]) -> Mapping[str, Json]:
-        for problem in validator.iter_errors(dict(raw)):
+        for problem in validator().iter_errors(dict(raw)):
             field = ".".join(map(str, problem.absolute_path)) or problem.json_path
             raise InvalidArguments(
                 texts("arguments.invalid", field=field, reason=problem.message)
@@ -100,10 +102,6 @@ def explain(error: ValidationError, texts: Texts, own: Texts | None = None) -> s
     return texts("arguments.invalid", field=field, reason=reason)
 
 
-def _described(value: Mapping[str, Json], text: str | None) -> dict[str, Json]:
-    return {**value, "description": text} if text else dict(value)
-
-
 def _plain(schema: Mapping[str, Json]) -> dict[str, Json]:
     """Drop what only costs an agent tokens: titles, definitions by reference, ``null`` choices."""
     definitions = schema.get("$defs", {})
@@ -116,11 +114,9 @@ def _plain(schema: Mapping[str, Json]) -> dict[str, Json]:
         if "$ref" in node:
             node = {**definitions[node["$ref"].rsplit("/", 1)[-1]], **node}
         node = {k: v for k, v in node.items() if k not in {"title", "$defs", "$ref"}}
-        node = {k: _walk_properties(v) if k == "properties" else walk(v) for k, v in node.items()}
+        named = {name: walk(value) for name, value in node.get("properties", {}).items()}
+        node = {k: named if k == "properties" else walk(v) for k, v in node.items()}
         return _without_null(node)
-
-    def _walk_properties(properties: Mapping[str, Json]) -> Json:
-        return {name: walk(value) for name, value in properties.items()}
 
     plain: dict[str, Json] = walk(dict(schema))
     plain.pop("description", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
@@ -27,30 +27,27 @@ def compile_pipeline(
     plugin_texts: Mapping[str, Texts],
     missing: Callable[[Request], CallError],
 ) -> Pipeline:
-    """Put together what the plugins gave."""
+    """Put together what the plugins gave; what is for people, only where there are any."""
+    tools = ask(manager, "aipm_tools", Tool)
+    for owned in ask(manager, "aipm_people_tools", Tool) if manager.installation.people else ():
+        if owned.record.audience != "ui":
+            raise PluginError(owned.plugin, f"aipm_people_tools gave agents {owned.record.name!r}")
+        tools.append(owned)
+    authorizers = ask(manager, "aipm_authorizers", Authorizer)
     steps = ask(manager, "aipm_response_middleware", ResponseMiddleware)
     return Pipeline(
         tools=_register(
-            ask(manager, "aipm_tools", Tool),
+            tools,
             core_texts,
             plugin_texts,
             lambda plugin: manager.installation.is_own(type(manager.get_plugin(plugin))),
         ),
         authenticators=ask(manager, "aipm_authenticators", Authenticator),
-        authorizers=_by_stage(ask(manager, "aipm_authorizers", Authorizer)),
+        authorizers={s: [o for o in authorizers if o.record.stage is s] for s in Stage},
         middleware=sorted(steps, key=lambda step: (step.record.phase, step.record.order)),
         texts=core_texts,
         missing=missing,
     )
-
-
-def _by_stage(
-    authorizers: Sequence[Owned[Authorizer]],
-) -> dict[Stage, tuple[Owned[Authorizer], ...]]:
-    return {
-        stage: tuple(owned for owned in authorizers if owned.record.stage is stage)
-        for stage in Stage
-    }
 
 
 def _register(

@@ -76,8 +76,7 @@ class AgentLoop(Plugin[AgentLoopConfig]):
 
     @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:
-        """Take what people say; offer their agent files, and a shell where there is a policy."""
-        yield from self._input_queue.tools()
+        """Offer people's agent files, and a shell where there is a policy."""
         yield Tool(
             name="file:read",
             run=self._files.read,
@@ -104,6 +103,11 @@ class AgentLoop(Plugin[AgentLoopConfig]):
                 destructive=True,
                 deadline=self.ctx.config.shell_seconds + _DEADLINE_MARGIN_SECONDS,
             )
+
+    @hookimpl
+    def aipm_people_tools(self) -> Iterable[AnyTool]:
+        """Take what people say."""
+        return self._input_queue.tools()
 
     @hookimpl
     def aipm_ui_session_observers(self) -> Iterable[UiSessionObserver]:

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, version
 
-from aipm_cli.entry_points import DISTRIBUTION, points_of
+from aipm_cli.entry_points import DISTRIBUTION, Point, own_points, points_of
 from aipm_cli.lives import alive, serve_all
 from aipm_cli.requirements import unmet
 from aipm_cli.settings import PluginSettings, Settings
@@ -30,6 +30,8 @@ from aipm_core.host import Installation, known_hooks
 
 logger = logging.getLogger(__name__)
 GROUP = "aipm"
+SERVER_GROUP = "aipm.server"
+"""Names the plugins a second time that have something to do in a server only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,16 @@ class Found:
 
     name: str
     distribution: str
-    version: str
     entry_point: EntryPoint
+    said: str = ""
+    """Its version, where nothing installed can tell."""
+    server_only: bool = False
+    """Whether one agent at standard input and output has no use for it."""
+
+    @property
+    def version(self) -> str:
+        """The version of the distribution; it stands in a file that a start need not read."""
+        return self.said or (self.entry_point.dist.version if self.entry_point.dist else "?")
 
     @property
     def first_party(self) -> bool:
@@ -90,10 +100,22 @@ class Choice:
 
 def installed() -> list[Found]:
     """List installed plugins by name, aipm's own before others of that name."""
+    own = own_points(SERVER_GROUP)
     return [
-        Found(point.name, point.distribution, point.version, point.entry_point)
+        Found(
+            point.name,
+            point.distribution,
+            point.entry_point,
+            server_only=point.name in (own if point.is_own else _served_by(point)),
+        )
         for point in points_of(GROUP)
     ]
+
+
+def _served_by(point: Point) -> Collection[str]:
+    """Return which plugins of a distribution only a server needs."""
+    dist = point.entry_point.dist
+    return dist.entry_points.select(group=SERVER_GROUP).names if dist else ()
 
 
 def choose(found: Iterable[Found], settings: Settings) -> list[Choice]:
@@ -193,7 +215,8 @@ def skip_optional(error: PluginError, table: PluginSettings) -> None:
 class InstalledPlugins(Installation):
     """What is installed, whether it is on or off."""
 
-    def __init__(self, choices: Iterable[Choice] = ()) -> None:
+    def __init__(self, choices: Iterable[Choice] = (), *, people: bool = True) -> None:
+        self.people = people
         self._off = [choice.found for choice in choices if not choice.enabled]
 
     def owner_of(self, words: str) -> str | None:
@@ -226,5 +249,5 @@ class InstalledPlugins(Installation):
     def is_own(self, plugin: type) -> bool:
         """Return whether aipm itself ships a plugin."""
         package = plugin.__module__.partition(".")[0]
-        modules = [found.entry_point.module for found in installed() if found.first_party]
+        modules = [point.module for point in own_points(GROUP).values()]
         return package in {module.partition(".")[0] for module in modules}

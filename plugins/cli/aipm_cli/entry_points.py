@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from importlib.metadata import Distribution, EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distribution, entry_points
 
 DISTRIBUTION = "aipm-runtime"
 
@@ -14,7 +15,6 @@ class Point:
 
     entry_point: EntryPoint
     distribution: str
-    version: str
 
     @property
     def name(self) -> str:
@@ -29,18 +29,22 @@ class Point:
 
 def points_of(group: str) -> list[Point]:
     """Return the entry points of a group by name, aipm's own before others of that name."""
-    names: dict[int, tuple[str, str]] = {}
-    found = [Point(point, *_told(point.dist, names)) for point in entry_points(group=group)]
+    names: dict[int, str] = {}
+    found = [Point(point, _owner(point.dist, names)) for point in entry_points(group=group)]
     return sorted(found, key=lambda point: (point.name, not point.is_own, point.distribution))
 
 
 def own_points(group: str) -> dict[str, EntryPoint]:
     """Return aipm's own entry points of a group."""
-    return {point.name: point.entry_point for point in points_of(group) if point.is_own}
+    own = distribution(DISTRIBUTION).entry_points.select(group=group)
+    return {point.name: point for point in own}
 
 
-def _told(dist: Distribution | None, known: dict[int, tuple[str, str]]) -> tuple[str, str]:
-    """Return name and version; each file of metadata is read once, for reading takes long."""
+def _owner(dist: Distribution | None, known: dict[int, str]) -> str:
+    """Return a distribution's name: one line of a file that takes long to understand as a whole."""
     if dist is None:
-        return "?", "?"
-    return known.get(id(dist)) or known.setdefault(id(dist), (dist.name, dist.version))
+        return "?"
+    if id(dist) not in known:
+        line = re.search(r"^Name: *(\S+)", dist.read_text("METADATA") or "", re.MULTILINE)
+        known[id(dist)] = line[1] if line else dist.name
+    return known[id(dist)]

@@ -13,7 +13,7 @@ Form: TypeAlias = Literal["text", "json"]
 class LogSettings(BaseModel):
     """What is told on stderr, and in which form."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     level: Level = "warning"
     """The least that is told."""

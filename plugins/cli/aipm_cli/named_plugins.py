@@ -7,7 +7,6 @@ is wrong with the file is told by whoever reads all of it; here it names nobody.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,6 +44,8 @@ def _tables(config: Path | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
     file = next((place for place in places(config) if place.is_file()), None)
     if file is None:
         return
+    import tomllib
+
     try:
         plugins = tomllib.loads(file.read_text(encoding="utf-8")).get("plugins")
     except (OSError, ValueError, RecursionError):

@@ -49,7 +49,7 @@ async def open_runtime(
     everything is built and opened anew without it, so that nothing of it is left.
     """
     count = steady or (steady_clock if clock is system_clock else clock)
-    start = _Start.of(settings, classes)
+    start = _Start.of(settings, classes, mode)
     while True:
         runtime = start.built(clock, count)
         async with AsyncExitStack() as lives:
@@ -92,19 +92,30 @@ class _Start:
     choices: Sequence[discovery.Choice]
     remaining: dict[str, PluginClass]
     failures: dict[str, str]
+    people: bool = True
+    """Whether a person can call anything."""
 
     @classmethod
-    def of(cls, settings: Settings, classes: Mapping[str, PluginClass] | None) -> _Start:
-        """Take the given plugins, or load those of the settings."""
+    def of(
+        cls,
+        settings: Settings,
+        classes: Mapping[str, PluginClass] | None,
+        mode: ServeMode | None = None,
+    ) -> _Start:
+        """Take the given plugins, or load those of the settings that the mode has a use for."""
         failures: dict[str, str] = {}
         if classes is not None:
             return cls(settings, (), dict(classes), failures)
+        people = mode is not ServeMode.STDIO
         choices = discovery.choose(discovery.installed(), settings)
-        return cls(settings, choices, discovery.load(choices, settings, failures), failures)
+        if not people:
+            choices = [choice for choice in choices if not choice.found.server_only]
+        classes = discovery.load(choices, settings, failures)
+        return cls(settings, choices, classes, failures, people)
 
     def built(self, clock: Clock, steady: Clock) -> Runtime:
         """Build with what remains; an optional plugin that cannot be built is taken out of it."""
-        installation = discovery.InstalledPlugins(self.choices)
+        installation = discovery.InstalledPlugins(self.choices, people=self.people)
         while True:
             engine = engine_for(self.settings)
             try:

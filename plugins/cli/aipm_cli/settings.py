@@ -25,7 +25,7 @@ M = TypeVar("M", bound=BaseModel)
 class PluginSettings(BaseModel):
     """What every plugin table may say; the rest belongs to the plugin."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
 
     enabled: bool | None = None
     """On or off. Left out: on for aipm's own plugins, and for others that have a table."""

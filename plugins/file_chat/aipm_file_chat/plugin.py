@@ -31,7 +31,6 @@ from aipm_file_chat.corrections import Corrections
 from aipm_file_chat.history import History
 from aipm_file_chat.message_store import MessageStore
 from aipm_file_chat.people import PeoplesChat
-from aipm_file_chat.people_tools import PeoplesTools
 from aipm_file_chat.projection import Projection
 from aipm_file_chat.reading import Reading, UnreadMessages
 from aipm_file_chat.routes import Routes
@@ -67,7 +66,7 @@ class FileChat(Plugin[FileChatConfig]):
         self._consistency = ConsistencyCheck(ctx, directory, self._projection)
         people = PeoplesChat(ctx, directory, validation, message_store, self._history)
         corrections = Corrections(ctx, message_store, validation, self._history)
-        self._people = PeoplesTools(ctx, people, self._sending, self._history, corrections)
+        self._for_people = people, self._sending, self._history, corrections
         self._routes = Routes(ctx)
         self._unread = UnreadMessages(ctx, directory)
         ctx.services.provide(CHAT, message_store)
@@ -101,7 +100,6 @@ class FileChat(Plugin[FileChatConfig]):
     @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:
         """Offer to send and to read."""
-        yield from self._people.all()
         talks = (Trait.TALKS,)
         yield tool(self._sending.send_message, access=Access.SESSION, traits=talks)
         yield tool(self._sending.broadcast_message, access=Access.SESSION, traits=talks)
@@ -109,6 +107,13 @@ class FileChat(Plugin[FileChatConfig]):
         yield tool(
             self._reading.get_pending_messages, access=Access.CHAT, in_process=False, traits=talks
         )
+
+    @hookimpl
+    def aipm_people_tools(self) -> Iterable[AnyTool]:
+        """Offer people to write, to read and to search."""
+        from aipm_file_chat.people_tools import PeoplesTools
+
+        return PeoplesTools(self.ctx, *self._for_people).all()
 
     @hookimpl
     def aipm_lifespan(self) -> Iterable[Lifespan]:

@@ -31,7 +31,7 @@ Arguments: TypeAlias = Callable[[Any, Any], Awaitable[dict[str, Json]]]
 class NewMessage(BaseModel):
     """The body of a ``POST``."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     content: str
     related_task_id: str | None = Field(default=None, alias="relatedTaskId")

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class ServerSettings(BaseModel):
     """Where ``aipm up`` listens, and for whom."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     host: str = "127.0.0.1"
     """Where to listen; beyond loopback, ``behind_tls_proxy`` and ``allowed_hosts`` are needed."""

@@ -26,7 +26,6 @@ from aipm_notifications.api import INBOX
 from aipm_notifications.config import NotificationsConfig
 from aipm_notifications.inbox import SqlInbox
 from aipm_notifications.notice import InboxNotice
-from aipm_notifications.people_tools import PeoplesTools
 from aipm_notifications.reading import Reading
 from aipm_notifications.retention import retention_rules
 from aipm_notifications.sender import SENDER, Sender
@@ -48,9 +47,8 @@ class Notifications(Plugin[NotificationsConfig]):
         self._notice = InboxNotice(ctx, inbox, withheld)
         self._reading = Reading(ctx, withheld)
         ctx.services.provide(INBOX, inbox)
-        sender = Sender(ctx, inbox)
-        self._people = PeoplesTools(ctx, sender)
-        ctx.services.provide(SENDER, sender)
+        self._sender = Sender(ctx, inbox)
+        ctx.services.provide(SENDER, self._sender)
 
     @hookimpl
     def aipm_migrations(self) -> Iterable[Migration]:
@@ -59,9 +57,15 @@ class Notifications(Plugin[NotificationsConfig]):
 
     @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:
-        """Offer the way to read them and, to people, to leave one."""
-        yield self._people.notify_tool()
+        """Offer the way to read them."""
         yield tool(self._reading.get_notifications, access=Access.SESSION, traits=(Trait.WAY_OUT,))
+
+    @hookimpl
+    def aipm_people_tools(self) -> Iterable[AnyTool]:
+        """Let people leave one."""
+        from aipm_notifications.people_tools import PeoplesTools
+
+        yield PeoplesTools(self.ctx, self._sender).notify_tool()
 
     @hookimpl
     def aipm_authorizers(self) -> Iterable[Authorizer]:

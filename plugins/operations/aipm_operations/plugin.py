@@ -19,7 +19,6 @@ from aipm_core import (
 from aipm_operations.api import METRICS, REDACTION, SWEEPER, OperationsHooks
 from aipm_operations.metrics import Metrics
 from aipm_operations.metrics_route import MetricsRoute
-from aipm_operations.people_tools import PeoplesTools
 from aipm_operations.redaction import Redaction
 from aipm_operations.retention import Sweeper
 from aipm_operations.settings import TelemetrySettings
@@ -54,8 +53,10 @@ class Operations(Plugin[TelemetrySettings]):
         return MIGRATIONS
 
     @hookimpl
-    def aipm_tools(self) -> Iterable[AnyTool]:
+    def aipm_people_tools(self) -> Iterable[AnyTool]:
         """Tell people which plugins there are, and whether one is well."""
+        from aipm_operations.people_tools import PeoplesTools
+
         return PeoplesTools(self.ctx).all()
 
     @hookimpl

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 class TelemetrySettings(BaseModel):
     """Whether calls are traced; ``OTEL_*`` variables say where the traces go."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     enabled: bool = False
     """One span a call; needs ``pip install 'aipm-runtime[otel]'``."""

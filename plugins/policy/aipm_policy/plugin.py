@@ -37,10 +37,6 @@ from aipm_policy.endings import SessionEnds, UiSessionEnds
 from aipm_policy.engine import PolicyEngine
 from aipm_policy.grants import Grants
 from aipm_policy.made_rules import MadeRules
-from aipm_policy.oversight_tools import OversightTools
-from aipm_policy.people_tools import PeoplesTools
-from aipm_policy.rehearsal import Rehearsal
-from aipm_policy.rehearsal_tools import RehearsalTools
 from aipm_policy.retention import retention_rules
 from aipm_policy.rules import Rulebook
 from aipm_policy.second_thoughts import SecondThoughts
@@ -68,7 +64,7 @@ class Policy(Plugin[PolicyConfig]):
         shipped = shipped_rules(ctx.config, ctx.texts)
         made = MadeRules(ctx)
         self._engine = engine = PolicyEngine(ctx, Rulebook(ctx.config.rules, shipped), made)
-        self._rehearsal = RehearsalTools(ctx, Rehearsal(ctx, engine, shipped), made)
+        self._rehearsed = shipped, made
         grants = Grants(ctx)
         self._audit = AuditTrail(ctx)
         self._confirmations = SqlConfirmations(ctx, self._audit, sessions)
@@ -89,7 +85,7 @@ class Policy(Plugin[PolicyConfig]):
         ctx.services.provide(POLICIES, engine)
         ctx.services.provide(CONFIRMATIONS, self._confirmations)
         audit_check = AuditCheck(ctx)
-        self._oversight = OversightTools(ctx, grants, audit_check, shipped, made)
+        self._overseen = grants, audit_check, shipped, made
         ctx.services.provide(AUDIT, audit_check)
         ctx.services.provide(GRANTS, grants)
 
@@ -114,11 +110,17 @@ class Policy(Plugin[PolicyConfig]):
         yield UiSessionObserver(name="confirmations", closed=self._ui_ends.closed)
 
     @hookimpl
-    def aipm_tools(self) -> Iterable[AnyTool]:
+    def aipm_people_tools(self) -> Iterable[AnyTool]:
         """Take people's answers, and show them what holds and what was decided."""
+        from aipm_policy.oversight_tools import OversightTools
+        from aipm_policy.people_tools import PeoplesTools
+        from aipm_policy.rehearsal import Rehearsal
+        from aipm_policy.rehearsal_tools import RehearsalTools
+
         yield from PeoplesTools(self._answers).all()
-        yield from self._oversight.all()
-        yield from self._rehearsal.all()
+        yield from OversightTools(self.ctx, *self._overseen).all()
+        shipped, made = self._rehearsed
+        yield from RehearsalTools(self.ctx, Rehearsal(self.ctx, self._engine, shipped), made).all()
 
     @hookimpl
     def aipm_decisions(self) -> Iterable[DecisionSource]:

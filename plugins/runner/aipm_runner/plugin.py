@@ -164,9 +164,13 @@ class Runner(Plugin[RunnerConfig]):
 
     @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:
-        """Let people start, stop and take back runs; name the programs' own tools for rules."""
-        yield from self._tools.all()
-        yield from self._guard.tools()
+        """Name the programs' own tools for rules."""
+        return self._guard.tools()
+
+    @hookimpl
+    def aipm_people_tools(self) -> Iterable[AnyTool]:
+        """Let people start, stop and take back runs."""
+        return self._tools.all()
 
     @hookimpl(optionalhook=True)
     def aipm_views(self) -> Iterable[View]:

@@ -20,7 +20,7 @@ _PATH = Field(default=None, max_length=4096)
 class Message(BaseModel):
     """What every message says: which runner speaks."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     owner: str = Field(pattern=r"^rnr_[0-9a-f]{1,64}$")
 

@@ -41,14 +41,10 @@ from aipm_sessions.attempts import LoginAttempts
 from aipm_sessions.claims import Claims
 from aipm_sessions.config import SessionsConfig
 from aipm_sessions.credentials import PasskeyChecker
-from aipm_sessions.decision_tools import DecisionTools
-from aipm_sessions.departures import Departures
 from aipm_sessions.directory import SqlDirectory
 from aipm_sessions.given_by_plugins import CollectedDecisions, CollectedInstructions, CollectedWork
 from aipm_sessions.help_tool import HelpTool
-from aipm_sessions.listing_tools import ListingTools
 from aipm_sessions.login import Login
-from aipm_sessions.member_tools import MemberTools
 from aipm_sessions.membership import Membership
 from aipm_sessions.missing_sessions import SqlMissingSessions
 from aipm_sessions.passkey_seals import PasskeySeals
@@ -57,11 +53,9 @@ from aipm_sessions.pauses import ProjectPauses
 from aipm_sessions.people_login import PeopleLogin
 from aipm_sessions.person_calls import SqlPersonCalls
 from aipm_sessions.project_directories import ProjectDirectories
-from aipm_sessions.project_tools import ProjectTools
 from aipm_sessions.retention import RetentionRules
 from aipm_sessions.session_store import SqlSessionStore
 from aipm_sessions.tables import MIGRATIONS
-from aipm_sessions.token_tools import TokenTools
 from aipm_sessions.ui_tokens import UiTokens
 from aipm_sessions.views import MemberViews, SessionViews
 
@@ -103,8 +97,8 @@ class Sessions(Plugin[SessionsConfig]):
         ctx.services.provide(WORK_CLAIMS, missing_sessions)
         ctx.services.provide(MISSING_SESSIONS, missing_sessions)
         ctx.services.provide(INSTRUCTIONS, CollectedInstructions(ctx))
-        decisions = CollectedDecisions(ctx)
-        ctx.services.provide(DECISIONS, decisions)
+        self._decisions = CollectedDecisions(ctx)
+        ctx.services.provide(DECISIONS, self._decisions)
         self._project_directories = ProjectDirectories(ctx, directory)
         administration = Administration(
             ctx, self._sessions, directory, checker, seals, self._project_directories
@@ -113,13 +107,7 @@ class Sessions(Plugin[SessionsConfig]):
         fields, self._pauses = CollectedAgentFields(ctx, directory), ProjectPauses(ctx, directory)
         ctx.services.provide(PAUSES, self._pauses)
         ctx.services.provide(AGENT_FIELDS, fields)
-        departures = Departures(ctx, administration, self._sessions, directory)
-        members = MemberTools(ctx, administration, directory, self._sessions, fields, departures)
-        projects = ProjectTools(ctx, administration, directory, self._pauses, departures)
-        listing = ListingTools(ctx, directory, self._sessions)
-        tokens = TokenTools(ctx, administration, directory)
-        self._peoples = (members, projects, listing, tokens)
-        self._answers = DecisionTools(ctx, decisions)
+        self._directory, self._administration, self._fields = directory, administration, fields
 
     @hookimpl
     def aipm_migrations(self) -> Iterable[Migration]:
@@ -133,7 +121,7 @@ class Sessions(Plugin[SessionsConfig]):
 
     @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:
-        """Offer agents the way in, the way out and the guide, and people their projects."""
+        """Offer agents the way in, the way out and the guide."""
         leaving = (Trait.OPEN_TO_THE_LEAVING, Trait.WAY_OUT)
         yield tool(
             self._login.authenticate,
@@ -149,9 +137,21 @@ class Sessions(Plugin[SessionsConfig]):
             traits=leaving,
         )
         yield tool(self._help.help, access=Access.ANYONE, read_only=True, traits=leaving)
-        for tools in self._peoples:
-            yield from tools.all()
-        yield self._answers.answer_tool()
+
+    @hookimpl
+    def aipm_people_tools(self) -> Iterable[AnyTool]:
+        """Offer people their projects, members, tokens and decisions."""
+        from aipm_sessions.people_tools import people_tools
+
+        yield from people_tools(
+            self.ctx,
+            self._administration,
+            self._sessions,
+            self._directory,
+            self._pauses,
+            self._fields,
+            self._decisions,
+        )
 
     @hookimpl
     def aipm_authenticators(self) -> Iterable[Authenticator]:

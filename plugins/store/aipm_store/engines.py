@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoints, distribution, entry_points
 from pathlib import Path
 from typing import Protocol
 
@@ -34,7 +34,7 @@ def engine_for(settings: StoredSettings) -> KeptEngine:
 def make_store(url: str, data_dir: Path, connections: int = CONNECTIONS) -> KeptEngine:
     """Make the engine for a URL. An entry point of ``aipm.stores`` is named as the scheme is."""
     scheme = url.partition(":")[0]  # no more of it in a message: there may be a password in it
-    points = {point.name: point for point in sorted(entry_points(group=GROUP), key=_is_own)}
+    points = {point.name: point for point in _points(scheme)}
     if scheme not in points:
         names = ", ".join(sorted(points))
         raise ConfigError(
@@ -45,9 +45,10 @@ def make_store(url: str, data_dir: Path, connections: int = CONNECTIONS) -> Kept
     return engine
 
 
-def _is_own(point: EntryPoint) -> bool:
-    """Return whether it is aipm's own, which nobody else's takes the place of."""
-    return point.dist is not None and point.dist.name == "aipm-runtime"
+def _points(scheme: str) -> EntryPoints:
+    """Return aipm's own, which nobody else's takes the place of; everybody's for another scheme."""
+    own = distribution("aipm-runtime").entry_points.select(group=GROUP)
+    return own if scheme in own.names else entry_points(group=GROUP)
 
 
 def sqlite(url: str, data_dir: Path, connections: int) -> KeptEngine:

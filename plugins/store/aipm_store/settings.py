@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class StoreSettings(BaseModel):
     """Which engine keeps the data."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     url: str = "sqlite"
     """``sqlite``: one file in ``data_dir``; ``postgresql://USER:PASSWORD@HOST/NAME`` for several

@@ -52,8 +52,6 @@ from aipm_tasks.tables import MIGRATIONS
 from aipm_tasks.task_store import TaskStore
 from aipm_tasks.tools.chat import ChatTools
 from aipm_tasks.tools.next_action import MAX_WAIT_SECONDS, NextAction
-from aipm_tasks.tools.people import PeoplesTools
-from aipm_tasks.tools.people_reading import PeoplesReading
 from aipm_tasks.tools.reporting import Reporting
 from aipm_tasks.tools.requests import RequestTools
 from aipm_tasks.tools.tasks import TaskTools
@@ -89,10 +87,8 @@ class Tasks(Plugin[TasksConfig]):
         )
         finishing = Finishing(ctx, task_store, bindings)
         overview = Overview(ctx, service, bindings)
-        self._people = PeoplesTools(
-            ctx, task_store, creation, editing, status_changes, requests, finishing
-        )
-        self._reading = PeoplesReading(ctx, task_store, service, overview)
+        self._for_people = task_store, creation, editing, status_changes, requests, finishing
+        self._for_reading = task_store, service, overview
         self._left = Leaving(ctx, service, editing)
         self._next = NextAction(ctx, work)
         self._session_watch = SessionWatch(ctx, bindings)
@@ -150,9 +146,7 @@ class Tasks(Plugin[TasksConfig]):
 
     @hookimpl
     def aipm_tools(self) -> Iterable[AnyTool]:
-        """Offer everything agents and people do with tasks."""
-        yield from self._people.all()
-        yield from self._reading.all()
+        """Offer everything agents do with tasks."""
         yield tool(
             self._next.get_next_action,
             access=Access.SESSION,
@@ -170,6 +164,15 @@ class Tasks(Plugin[TasksConfig]):
         yield tool(self._requests.reject_task_request, access=Access.MANAGER)
         yield tool(self._chat.update_task_from_chat, access=Access.CHAT, destructive=True)
         yield tool(self._chat.notify_task_session, access=Access.CHAT)
+
+    @hookimpl
+    def aipm_people_tools(self) -> Iterable[AnyTool]:
+        """Offer everything people do with tasks."""
+        from aipm_tasks.tools.people import PeoplesTools
+        from aipm_tasks.tools.people_reading import PeoplesReading
+
+        yield from PeoplesTools(self.ctx, *self._for_people).all()
+        yield from PeoplesReading(self.ctx, *self._for_reading).all()
 
     @hookimpl(optionalhook=True)
     def aipm_views(self) -> Iterable[View]:

@@ -6,9 +6,9 @@ from contextlib import AbstractContextManager
 
 from aipm_sessions.api import DIRECTORY, SESSIONS, Agent
 
-from aipm_core import PluginContext, Reader, Session, Tx
+from aipm_core import PluginContext, Reader, Tx
 from aipm_ui_gateway.config import UiGatewayConfig
-from aipm_ui_gateway.ui_sessions import SqlUiSessions, topic
+from aipm_ui_gateway.ui_sessions import SqlUiSessions
 
 
 class FollowAccess:
@@ -45,10 +45,6 @@ class FollowAccess:
     def attended(self, session_id: str) -> AbstractContextManager[None]:
         """Count as being at a session until the block ends."""
         return self._sessions.presence.at(session_id)
-
-    async def closed(self, tx: Tx, session: Session, reason: str) -> None:
-        """Wake the followers of an agent's session that ends."""
-        tx.wake(topic(session.id))
 
     async def _manages(self, db: Reader, person: Agent, session_id: str) -> bool:
         if person.role != "manager":

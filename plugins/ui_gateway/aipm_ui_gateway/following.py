@@ -7,13 +7,12 @@ from contextlib import aclosing
 from typing import TypeAlias
 
 import anyio
-from aipm_sessions.api import Agent
+from aipm_sessions.api import Agent, session_topic
 
 from aipm_core import Json, PluginContext, StoredEvent, TooOld
 from aipm_ui_gateway.config import UiGatewayConfig
 from aipm_ui_gateway.first_of import first_of
 from aipm_ui_gateway.follow_access import FollowAccess
-from aipm_ui_gateway.ui_sessions import topic
 
 Frame: TypeAlias = Mapping[str, Json]
 _RECHECK_SECONDS = 3600.0
@@ -103,7 +102,9 @@ class Following:
         async def look() -> bool | None:
             return await self._ended() or None
 
-        return await self._ctx.store.wait_until((topic(self._session_id),), look, _RECHECK_SECONDS)
+        return await self._ctx.store.wait_until(
+            (session_topic(self._session_id),), look, _RECHECK_SECONDS
+        )
 
     async def _ended(self) -> bool:
         db = self._ctx.store

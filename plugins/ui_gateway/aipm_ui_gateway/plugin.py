@@ -12,7 +12,6 @@ from aipm_sessions.api import (
     PERSON_CALLS,
     SESSIONS,
     SessionKeeper,
-    SessionObserver,
 )
 
 from aipm_core import AnyTool, Authorizer, Migration, Plugin, PluginContext, PluginError, hookimpl
@@ -84,17 +83,12 @@ class UiGateway(Plugin[UiGatewayConfig]):
         return self._retention.records()
 
     @hookimpl
-    def aipm_session_observers(self) -> Iterable[SessionObserver]:
-        """Wake the followers of an agent's session when it ends."""
-        yield SessionObserver(name="followers", closed=self._follow_access.closed)
-
-    @hookimpl
     def aipm_session_keepers(self) -> Iterable[SessionKeeper]:
         """Tell when a person's session is over."""
         yield SessionKeeper(name="ui_sessions", has_ended=self._sessions.has_ended)
 
     @hookimpl
-    def aipm_tools(self) -> Iterable[AnyTool]:
+    def aipm_people_tools(self) -> Iterable[AnyTool]:
         """Open and close sessions, and announce."""
         yield from self._session_commands.tools()
         yield Announcing(self.ctx).announce_tool()

@@ -15,11 +15,6 @@ _ENDED_AT_ONCE = 100
 _OPEN = "select * from ui_sessions where closed_at is null and "
 
 
-def topic(session_id: str) -> str:
-    """Name what is woken when a session ends."""
-    return f"ui_session:{session_id}"
-
-
 class SqlUiSessions:
     """The ``UiSessions`` service."""
 
@@ -88,7 +83,7 @@ class SqlUiSessions:
         for observer in self._observers():
             if observer.closed is not None:
                 await observer.closed(tx, session)
-        tx.wake(topic(session_id), session_topic(session_id))
+        tx.wake(session_topic(session_id))
         return True
 
     async def end_idle(self, tx: Tx, before: float) -> int:

@@ -15,7 +15,6 @@ from aipm_views.in_process import InProcessViews
 from aipm_views.inbox_notes import PersonalNotes
 from aipm_views.marks import Marks
 from aipm_views.parts import Parts
-from aipm_views.people_tools import PeoplesTools
 from aipm_views.projector import Projector
 from aipm_views.records import Records
 from aipm_views.retention import lives
@@ -44,9 +43,8 @@ class Views(Plugin[ViewsConfig]):
         self._routes = Routes(ctx, self._projector, reader, streams)
         views = InProcessViews(ctx, parts, self._projector, reader)
         ctx.services.provide(VIEWS, views)
-        notes = PersonalNotes(ctx, self._projector, reader)
-        ctx.services.provide(INBOX_NOTES, notes)
-        self._tools = PeoplesTools(ctx, notes)
+        self._notes = PersonalNotes(ctx, self._projector, reader)
+        ctx.services.provide(INBOX_NOTES, self._notes)
 
     def check_given(self) -> None:
         """Refuse names given twice; from now on no change of a view goes by unmarked."""
@@ -70,9 +68,11 @@ class Views(Plugin[ViewsConfig]):
         yield Lifespan(name="views", open=self._projector.lifespan, serving=served)
 
     @hookimpl
-    def aipm_tools(self) -> Iterable[AnyTool]:
+    def aipm_people_tools(self) -> Iterable[AnyTool]:
         """Let people put items off and leave them to others."""
-        return self._tools.all()
+        from aipm_views.people_tools import PeoplesTools
+
+        return PeoplesTools(self.ctx, self._notes).all()
 
     @hookimpl
     def aipm_routes(self) -> Iterable[Route]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
 
 from aipm_operations.api import Retention, old_rows
 from aipm_policy.api import Confirmation, ConfirmationObserver
-from aipm_runner.api import RunEnd, RunObserver
 from aipm_tasks.api import TaskChange, TaskObserver
 
 from aipm_core import Lifespan, Migration, Plugin, PluginContext, ServeMode, Tx, hookimpl
 from aipm_webhook.config import WebhookConfig
-from aipm_webhook.delivery import Delivery
 from aipm_webhook.outbox import MIGRATIONS, Outbox
+
+if TYPE_CHECKING:
+    from aipm_runner.api import RunEnd, RunObserver
 
 _WELL = frozenset({"ok", "stopped_by_person", "runner_stopped"})
 _FORGET = (
@@ -30,7 +33,6 @@ class Webhook(Plugin[WebhookConfig]):
         super().__init__(ctx)
         self._on = bool(ctx.config.url)
         self._outbox = Outbox(ctx)
-        self._delivery = Delivery(ctx, self._outbox)
 
     @hookimpl
     def aipm_migrations(self) -> Iterable[Migration]:
@@ -42,7 +44,7 @@ class Webhook(Plugin[WebhookConfig]):
         """Send while the server runs."""
         if self._on:
             served = frozenset({ServeMode.SERVER})
-            yield Lifespan(name="webhook", open=self._delivery.lifespan, serving=served)
+            yield Lifespan(name="webhook", open=self._delivering, serving=served)
 
     @hookimpl(optionalhook=True)
     def aipm_retention(self) -> Iterable[Retention]:
@@ -66,7 +68,14 @@ class Webhook(Plugin[WebhookConfig]):
     def aipm_run_observers(self) -> Iterable[RunObserver]:
         """Tell of runs that failed."""
         if self._on:
+            from aipm_runner.api import RunObserver
+
             yield RunObserver(name="webhook", ended=self._ended)
+
+    def _delivering(self) -> AbstractAsyncContextManager[None]:
+        from aipm_webhook.delivery import Delivery  # only who sends needs a client
+
+        return Delivery(self.ctx, self._outbox).lifespan()
 
     async def _asked(self, tx: Tx, asked: Confirmation) -> None:
         told = {"confirmation_id": asked.id, "agent_id": asked.agent_id, "tool": asked.tool}

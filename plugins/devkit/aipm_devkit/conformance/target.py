@@ -82,8 +82,8 @@ def _declared(root: Path) -> list[Found]:
         Found(
             name,
             str(project.get("name", "?")),
-            str(project.get("version", "?")),
             EntryPoint(name, str(value), discovery.GROUP),
+            said=str(project.get("version", "?")),
         )
         for name, value in sorted(points.items())
     ]
