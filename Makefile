@@ -91,10 +91,11 @@ lock: $(STAMP)  ## write constraints.txt anew: the newest versions that fit, for
 		--no-emit-package atheris --no-emit-index-url --no-header --no-annotate \
 		pyproject.toml --output-file constraints.txt
 
-$(STAMP): pyproject.toml constraints.txt examples/aipm-clock/pyproject.toml
+EXAMPLES := $(wildcard examples/*)
+$(STAMP): pyproject.toml constraints.txt $(EXAMPLES:%=%/pyproject.toml)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "aipm needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 	$(if $(filter lowest,$(RESOLUTION)),$(PIP) uv)
-	$(INSTALL_$(RESOLUTION)) --editable '.[dev]' --editable examples/aipm-clock
+	$(INSTALL_$(RESOLUTION)) --editable '.[dev]' $(EXAMPLES:%=--editable %)
 	$(BIN)/python -m compileall -q aipm_core plugins  # as an installed package is; `aipm mcp` must start fast
 	touch $(STAMP)

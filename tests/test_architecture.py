@@ -112,14 +112,16 @@ def conformance() -> list[Check]:
     They are twenty, and their adapters are played every failure: on a busy machine that lasts.
     """
     ours = examine(str(REPOSITORY), patience=600)
-    return [*ours, *examine(str(REPOSITORY / "examples/aipm-clock"), patience=600)]
+    examples = sorted(place for place in (REPOSITORY / "examples").iterdir() if place.is_dir())
+    asked = (examine(str(place), patience=600) for place in examples)
+    return [*ours, *(check for checks in asked for check in checks)]
 
 
 @pytest.mark.timeout(1300)
 def test_our_own_plugins_hold_to_the_rules_of_plugins(conformance: list[Check]) -> None:
     assert [check for check in conformance if not check.ok] == []
     asked = {check.plugin for check in conformance if check.name == "company"}
-    assert asked == {found.name for found in discovery.installed()}
+    assert asked >= {found.name for found in discovery.installed()}
 
 
 def test_what_only_a_server_needs_is_a_plugin() -> None:

@@ -25,8 +25,8 @@ async def test_a_new_plugin_installs_passes_its_test_and_is_called(
     fresh: FreshVenv, tmp_path: Path
 ) -> None:
     fresh.run("aipm", "plugins", "new", "weather", cwd=tmp_path)
-    fresh.run("pip", "install", "./aipm-weather", cwd=tmp_path)
-    fresh.run("pytest", cwd=tmp_path / "aipm-weather")
+    told = fresh.run("aipm", "plugins", "install", "./aipm-weather", cwd=tmp_path)
+    assert "installed ./aipm-weather: weather" in told
     (tmp_path / "aipm.toml").write_text(
         'locale = "en"\n[plugins.weather]\ngreeting = "Moin"\n', encoding="utf-8"
     )
@@ -44,7 +44,10 @@ async def test_a_new_plugin_installs_passes_its_test_and_is_called(
         arguments = {"session_token": token, "who": "worker-1"}
         said = (await agent.call_tool("weather_hello", arguments)).structured_content
     assert said is not None
-    assert said["result"] == {"text": "Moin, worker-1"}
+    assert said["result"] == {
+        "text": "Moin, worker-1"
+    }  # four commands and a line of settings later
+    fresh.run("pytest", cwd=tmp_path / "aipm-weather")
 
 
 def test_an_installed_plugin_stays_off_until_it_is_named(fresh: FreshVenv, tmp_path: Path) -> None:

@@ -12,7 +12,14 @@ from benchmarks.report.page import pages
 from benchmarks.results import read
 from tests import fault_table
 from tests.security import authorisation_table
-from tools import hooks_page, packages_picture, public_api, reference, road_picture
+from tools import (
+    hooks_page,
+    packages_picture,
+    plugin_index,
+    public_api,
+    reference,
+    road_picture,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -25,6 +32,7 @@ def wanted() -> dict[str, str]:
         "docs/faults.md": fault_table.page(),
         "docs/hooks.md": hooks_page.page(),
         "docs/packages.svg": packages_picture.drawn(),
+        "docs/plugin-index.md": plugin_index.page(),
         "docs/road.svg": road_picture.draw(road_picture.steps()),
         "tests/public_api.txt": public_api.description(),
         **{f"docs/{name}": text for name, text in measured.items()},

@@ -6,21 +6,43 @@ import dataclasses
 import inspect
 from collections.abc import Iterator
 from enum import Enum
+from importlib import import_module
 from pathlib import Path, PurePath
+from types import ModuleType
 from typing import Any
 
-import aipm_core
-
-FILE = Path(__file__).resolve().parent.parent / "tests" / "public_api.txt"
+ROOT = Path(__file__).resolve().parent.parent
+FILE = ROOT / "tests" / "public_api.txt"
 
 
 def description() -> str:
     """Describe every public name: fields, members, methods and signatures."""
-    return "".join(f"{line}\n" for name in aipm_core.__all__ for line in _lines(name))
+    return "".join(f"{line}\n" for module in modules() for line in _module(module))
 
 
-def _lines(name: str) -> Iterator[str]:
-    value = getattr(aipm_core, name)
+def modules() -> list[ModuleType]:
+    """Return what plugins may import: the kernel's front, then every plugin's ``api``."""
+    packages = sorted(file.parent.name for file in ROOT.glob("plugins/*/aipm_*/api.py"))
+    return [import_module(name) for name in ("aipm_core", *(f"{one}.api" for one in packages))]
+
+
+def names_of(module: ModuleType) -> list[str]:
+    """Return the public names of a module: its list, or else what it defines."""
+    listed: list[str] | None = getattr(module, "__all__", None)
+    if listed is not None:
+        return sorted(listed)
+    own = (n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__)
+    return sorted(name for name in own if not name.startswith("_"))
+
+
+def _module(module: ModuleType) -> Iterator[str]:
+    yield f"[{module.__name__}]"
+    for name in names_of(module):
+        yield from lines_of(name, getattr(module, name))
+
+
+def lines_of(name: str, value: object) -> Iterator[str]:
+    """Describe one name, its members indented below it."""
     if not isinstance(value, type):
         yield f"{name}{inspect.signature(value)}" if inspect.isfunction(value) else name
         return

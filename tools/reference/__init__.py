@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
-from tools.reference import commands, errors, events, settings, staircase, tools
+from tools.reference import api, commands, errors, events, settings, staircase, tools
 
 WRITERS: Mapping[str, Callable[[], str]] = {
+    "reference/api.md": api.write,
     "reference/tools.md": tools.write,
     "reference/errors.md": errors.write,
     "reference/settings.md": settings.write,

@@ -31,6 +31,7 @@ __all__ = [
     "AsJson",
     "Config",
     "People",
+    "PluginDir",
     "call_tool",
     "check_local",
     "clean",
@@ -52,6 +53,7 @@ __all__ = [
     "table",
     "table_lines",
     "target",
+    "use_plugin_directory",
     "with_people",
     "with_runtime",
     "with_service",
@@ -62,6 +64,10 @@ T = TypeVar("T")
 
 Config: TypeAlias = Annotated[
     Path | None, typer.Option("--config", help="Settings file [default: aipm.toml here or above].")
+]
+PluginDir: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--plugin-dir", help="Also take the one-file plugins of a directory."),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Output for machines.")]
 
@@ -99,6 +105,14 @@ def log_to_stderr() -> None:
     from aipm_cli import logs
 
     logs.to_stderr()
+
+
+def use_plugin_directory(directory: Path | None) -> None:
+    """Take the one-file plugins of a directory in, if one is named."""
+    if directory is not None:
+        from aipm_cli.plugin_directory import use_directory
+
+        use_directory(directory)
 
 
 def json_line(value: object) -> str:

@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoint, version
 
 from aipm_cli.entry_points import DISTRIBUTION, Point, own_points, points_of
 from aipm_cli.lives import alive, serve_all
+from aipm_cli.plugin_directory import PluginFile, plugin_files
 from aipm_cli.requirements import unmet
 from aipm_cli.settings import PluginSettings, Settings
 from aipm_cli.table_check import unknown_key
@@ -41,6 +42,7 @@ class Found:
     name: str
     distribution: str
     entry_point: EntryPoint
+<<<<<<< HEAD
     said: str = ""
     """Its version, where nothing installed can tell."""
     server_only: bool = False
@@ -50,6 +52,10 @@ class Found:
     def version(self) -> str:
         """The version of the distribution; it stands in a file that a start need not read."""
         return self.said or (self.entry_point.dist.version if self.entry_point.dist else "?")
+=======
+    file: PluginFile | None = None
+    """Of a plugin that is one file in a directory somebody named."""
+>>>>>>> 7109d88 (feat: the author's desk: kinds, traces, one-file plugins, fixtures, recipes, six examples)
 
     @property
     def first_party(self) -> bool:
@@ -61,7 +67,7 @@ class Found:
         self._check_requirements()
         try:
             with limited(self.name, "its import"):
-                loaded = self.entry_point.load()
+                loaded = self.file.load() if self.file else self.entry_point.load()
         except PluginError:
             raise
         except (Exception, SystemExit) as error:
@@ -100,6 +106,7 @@ class Choice:
 
 def installed() -> list[Found]:
     """List installed plugins by name, aipm's own before others of that name."""
+<<<<<<< HEAD
     own = own_points(SERVER_GROUP)
     return [
         Found(
@@ -108,8 +115,14 @@ def installed() -> list[Found]:
             point.entry_point,
             server_only=point.name in (own if point.is_own else _served_by(point)),
         )
+=======
+    found = [
+        Found(point.name, point.distribution, point.version, point.entry_point)
+>>>>>>> 7109d88 (feat: the author's desk: kinds, traces, one-file plugins, fixtures, recipes, six examples)
         for point in points_of(GROUP)
     ]
+    files = [Found(one.name, str(one.file), "", one.entry_point, one) for one in plugin_files()]
+    return sorted((*found, *files), key=lambda one: (one.name, not one.first_party))
 
 
 def _served_by(point: Point) -> Collection[str]:
@@ -164,6 +177,8 @@ def _choice(item: Found, settings: Settings) -> Choice:
         return Choice(item, wanted, f"enabled = {str(wanted).lower()} in the settings")
     if item.first_party:
         return Choice(item, True, "first-party, on by default")
+    if item.file is not None:
+        return Choice(item, True, "in the directory of --plugin-dir")
     if item.name in settings.plugins:
         return Choice(item, True, "named in the settings")
     return Choice(item, False, "third-party, off until named in the settings")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from aipm_cli.api import AsJson, Config, check_local, pairs, say, show, table
+from aipm_cli.author_commands import add_commands
 
 if TYPE_CHECKING:
-    from aipm_devkit.api import Check, Scaffold
-
     from aipm_cli.discovery import Choice
     from aipm_core import PluginClass
 
@@ -20,6 +19,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     invoke_without_command=True,
 )
+add_commands(app)
 
 
 @app.callback()
@@ -67,39 +67,6 @@ def info(name: str, config: Config = None, as_json: AsJson = False) -> None:
     if choice.enabled or choice.found.first_party:  # nothing of others is imported while it is off
         facts |= _facts(choice, choices)
     show(facts, as_json=as_json, human=lambda: _print_facts(facts))
-
-
-@app.command()
-def new(
-    name: Annotated[str, typer.Argument(help="a-z, 0-9, '-' and '_'.")],
-    directory: Annotated[Path, typer.Option("--dir", help="Where to put aipm-NAME.")] = Path(),
-    as_json: AsJson = False,
-) -> None:
-    """Write a working third-party plugin with its test."""
-    from aipm_devkit.api import write_plugin
-
-    check_local(strict=False)
-
-    made = write_plugin(name, directory)
-    data = {"name": made.name, "directory": str(made.directory.resolve()), "files": made.files}
-    show(data, as_json=as_json, human=lambda: _tell_new(made))
-
-
-@app.command()
-def check(
-    target: Annotated[str, typer.Argument(help="A plugin's directory, or an installed name.")],
-    as_json: AsJson = False,
-) -> None:
-    """Run the conformance checks on a plugin; its code is executed in a process of its own."""
-    from dataclasses import asdict
-
-    from aipm_devkit.api import examine
-
-    check_local(strict=False)
-
-    checks = examine(target)
-    show([asdict(item) for item in checks], as_json=as_json, human=lambda: _tell_checks(checks))
-    raise typer.Exit(0 if all(item.ok for item in checks) else 1)
 
 
 def _choices(config: Path | None) -> list[Choice]:
@@ -189,18 +156,3 @@ def _print_facts(facts: dict[str, Any]) -> None:
         say(f"  [plugins.{facts['name']}] {name} = {default!r}")
     if "settings" not in facts:
         say("  its tools, hooks and settings are told once it is switched on")
-
-
-def _tell_new(made: Scaffold) -> None:
-    say(f"wrote {made.directory} ({len(made.files)} files)")
-    say(f"next: pip install -e {made.directory}")
-    say(f"      aipm plugins check {made.directory}")
-    say(f"      then name it in aipm.toml: [plugins.{made.name}]")
-
-
-def _tell_checks(checks: list[Check]) -> None:
-    for item in checks:
-        name = f"{item.plugin}.{item.name}" if item.plugin else item.name
-        say(f"{'ok  ' if item.ok else 'FAIL'}  {name:<28}  {item.message}")
-    failed = sum(not item.ok for item in checks)
-    say(f"{failed} of {len(checks)} checks failed" if failed else f"{len(checks)} checks passed")

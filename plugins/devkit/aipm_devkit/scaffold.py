@@ -44,9 +44,9 @@ class Scaffold:
     files: tuple[str, ...]
 
 
-def write_plugin(name: str, parent: Path) -> Scaffold:
+def write_plugin(name: str, parent: Path, kind: str = "tool") -> Scaffold:
     """Write ``aipm-<name>`` below ``parent``; whatever is there already is left alone."""
-    rendered = _render(_check(name))
+    rendered = _render(_check(name, kind), kind)
     target = parent / f"aipm-{name}"
     if os.path.lexists(target):
         message = f"{target} already exists; nothing was written"
@@ -59,7 +59,7 @@ def write_plugin(name: str, parent: Path) -> Scaffold:
     return Scaffold(name.replace("-", "_"), target, tuple(sorted(rendered)))
 
 
-def _check(name: str) -> str:
+def _check(name: str, kind: str) -> str:
     """Return the plugin's id, if the name can be one."""
     plugin = name.replace("-", "_")
     if not _NAME.fullmatch(name) or len(name) > _LONGEST:
@@ -71,7 +71,7 @@ def _check(name: str) -> str:
         raise _refused(f"plugin name {name!r} belongs to aipm itself; choose another")
     if keyword.iskeyword(plugin) or keyword.iskeyword(_class_name(plugin)):
         raise _refused(f"plugin name {name!r} is a word of Python; choose another")
-    if re.search(rf"\b{_class_name(plugin)}\b", _template("plugin.py.tmpl")):
+    if re.search(rf"\b{_class_name(plugin)}\b", _template(kind, "plugin.py.tmpl")):
         raise _refused(
             f"plugin name {name!r} would give a class {_class_name(plugin)}, "
             "a name its module already uses; choose another"
@@ -87,11 +87,14 @@ def _class_name(plugin: str) -> str:
     return "".join(part.capitalize() for part in plugin.split("_"))
 
 
-def _template(file: str) -> str:
-    return (files("aipm_devkit") / "templates" / "plugin" / file).read_text(encoding="utf-8")
+def _template(kind: str, file: str) -> str:
+    """Return a template of a kind, or the one that all kinds share."""
+    templates = files("aipm_devkit") / "templates"
+    own = templates / kind / file
+    return (own if own.is_file() else templates / "plugin" / file).read_text(encoding="utf-8")
 
 
-def _render(plugin: str) -> dict[str, str]:
+def _render(plugin: str, kind: str) -> dict[str, str]:
     """Fill every template before the first file is written. An unknown place is an error."""
     values = {
         "name": plugin,
@@ -102,7 +105,7 @@ def _render(plugin: str) -> dict[str, str]:
         "bounds": _bounds(version(DISTRIBUTION)),
     }
     return {
-        Template(path).substitute(values): Template(_template(file)).substitute(values)
+        Template(path).substitute(values): Template(_template(kind, file)).substitute(values)
         if file
         else ""
         for path, file in _FILES.items()

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from aipm_cli.api import AsJson, Config, load_settings, say
+from aipm_cli.api import AsJson, Config, PluginDir, load_settings, say, use_plugin_directory
 
 if TYPE_CHECKING:
     import signal
@@ -34,6 +34,10 @@ def up(
     strict: Annotated[
         bool, typer.Option("--strict", help="End calls that hold up everybody for half a second.")
     ] = False,
+    plugin_dir: PluginDir = None,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Start again when a plugin or the settings change.")
+    ] = False,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
@@ -42,8 +46,10 @@ def up(
 
     import anyio
 
-    if background:
-        _start_in_background(host, port, verbose, config, strict=strict, as_json=as_json)
+    use_plugin_directory(plugin_dir)
+    if background or reload:
+        options = _options(host, port, verbose, strict=strict)
+        _start_elsewhere(config, options, reload=reload, as_json=as_json)
         return
 
     settings = _listening_at(load_settings(config, verbose), host, port)
@@ -56,15 +62,26 @@ def up(
         anyio.run(_run, settings, out if as_json else None, backend_options=loop)
 
 
-def _start_in_background(
-    host: str | None, port: int | None, verbose: int, config: Config, *, strict: bool, as_json: bool
-) -> None:
-    from aipm_http_server.background_commands import start_in_background
-
+def _options(host: str | None, port: int | None, verbose: int, *, strict: bool) -> list[str]:
     options = ["--verbose"] * verbose + ["--strict"] * strict
     options += ["--host", host] if host is not None else []
-    options += ["--port", str(port)] if port is not None else []
-    start_in_background(config, options, as_json=as_json)
+    return options + (["--port", str(port)] if port is not None else [])
+
+
+def _start_elsewhere(config: Config, options: list[str], *, reload: bool, as_json: bool) -> None:
+    """Serve in a process of its own: in the background, or started again when something changes."""
+    if not reload:
+        from aipm_http_server.background_commands import start_in_background
+
+        start_in_background(config, options, as_json=as_json)
+        return
+    from aipm_cli.sources import sources_of
+
+    from aipm_http_server.reloading import run_reloading
+
+    options += ["--config", str(config)] if config is not None else []
+    code = run_reloading(options + ["--json"] * as_json, lambda: sources_of(config))
+    raise typer.Exit(code)
 
 
 def _strict(settings: Settings) -> Settings:

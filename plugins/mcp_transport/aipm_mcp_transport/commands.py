@@ -7,7 +7,17 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from aipm_cli.api import AsJson, Config, check_local, load_settings, say, settings_file, show
+from aipm_cli.api import (
+    AsJson,
+    Config,
+    PluginDir,
+    check_local,
+    load_settings,
+    say,
+    settings_file,
+    show,
+    use_plugin_directory,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,11 +35,12 @@ class Client(StrEnum):
     vscode = "vscode"
 
 
-def mcp(config: Config = None) -> None:
+def mcp(plugin_dir: PluginDir = None, config: Config = None) -> None:
     """Serve one agent over stdio (MCP); started by the agent's own program."""
     from aipm_mcp_transport.stdio_command import serve
 
     check_local(strict=False)
+    use_plugin_directory(plugin_dir)
 
     serve(config)
 
