@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -74,6 +75,8 @@ class RunnerConfig(PluginConfig):
     """How long a program that is spoken with may take until it is ready."""
     stop_seconds: float = Field(default=3, gt=0, le=5)
     """How long a program that is told to stop may take; then it is killed with all it started."""
+    guard_on_error: Literal["deny", "allow-reads"] = "deny"
+    """What a program may still do with its own tools when nobody can judge: nothing, or read."""
     log_bytes: int = Field(default=5_000_000, ge=1000)
     """How much of one run's output is kept."""
     line_bytes: int = Field(default=32_768, ge=100)

@@ -50,7 +50,7 @@ class NativeGuard:
             reply = await gateway.call(request)
         except Exception:
             logger.exception("the use of %s could not be judged", name)
-            return self._no("not_judged", tool=tool)
+            return self.unjudged(tool)
         if reply.replaced is not None:
             return Answer(allowed=False, text=reply.replaced)
         if reply.error is not None:
@@ -59,8 +59,19 @@ class NativeGuard:
             return self._no("not_judged", tool=tool)
         return Answer(allowed=True)
 
+    def unjudged(self, tool: str) -> Answer:
+        """Return what holds where nobody can judge: no, or no more than reading."""
+        if may_read_unjudged(self._ctx.config, tool):
+            return Answer(allowed=True)
+        return self._no("not_judged", tool=tool)
+
     def _no(self, key: str, **values: object) -> Answer:
         return Answer(allowed=False, text=self._ctx.texts(f"guard.{key}", **values))
+
+
+def may_read_unjudged(config: RunnerConfig, tool: str) -> bool:
+    """Return whether the settings let a program use a tool that nobody could judge."""
+    return config.guard_on_error == "allow-reads" and tool in _READING
 
 
 async def _permit(call: Call, arguments: object) -> Json:

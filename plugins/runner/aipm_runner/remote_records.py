@@ -14,6 +14,7 @@ from aipm_runner.api import Answer, Evidence, State
 from aipm_runner.changes import changed_text
 from aipm_runner.config import RunnerConfig
 from aipm_runner.git import GitFailed
+from aipm_runner.guard import may_read_unjudged
 from aipm_runner.leases import LOST_SECONDS
 from aipm_runner.outbox import Outbox
 from aipm_runner.problems import Problem
@@ -26,7 +27,7 @@ from aipm_runner.runner_messages import (
     UseReport,
 )
 from aipm_runner.runs import Outcome, Run
-from aipm_runner.server_client import RefusedError, ServerClient
+from aipm_runner.server_client import RefusedError, ServerClient, UnreachableError
 from aipm_runner.working_copies import saved_state
 
 _FENCE_SECONDS = LOST_SECONDS - 5  # who is not heard stops before somebody else begins
@@ -125,9 +126,14 @@ class RemoteRecords:
     async def judge(self, run_id: str, tool: str, arguments: Mapping[str, Json]) -> Answer:
         """Ask the server whether a run's program may use a tool of its own; without one: no."""
         body = {"owner": self._owner, "tool": tool, "arguments": dict(arguments)}
+        path = f"/api/runner/runs/{run_id}/native"
+        reads = may_read_unjudged(self._ctx.config, tool)
+        asking = self._client.ask if reads else self._client.insist
         try:
-            told = await self._client.insist(
-                f"/api/runner/runs/{run_id}/native", body, _JUDGE_SECONDS
+            told = await asking(path, body, _JUDGE_SECONDS)
+        except UnreachableError:
+            return Answer(
+                allowed=reads, text="" if reads else self._ctx.texts("guard.not_judged", tool=tool)
             )
         except RefusedError as error:
             return Answer(allowed=False, text=str(error))

@@ -15,10 +15,15 @@ import pytest
 from aipm_devkit.program import Install
 from aipm_devkit.testing import TASK, running
 from aipm_processes.api import marked
+from aipm_runner.api import Answer
 from aipm_runner.config import RunnerConfig
 from aipm_runner.conformance.trial import FAKE
 from aipm_runner.guard import NativeGuard
+from aipm_runner.outbox import Outbox
 from aipm_runner.plugin import Runner
+from aipm_runner.remote_records import RemoteRecords
+from aipm_runner.runs import Runs
+from aipm_runner.server_client import RefusedError, UnreachableError
 from aipm_sessions.plugin import Sessions
 
 from aipm_core import Authorizer, Call, Plugin, Stage, hookimpl
@@ -185,6 +190,50 @@ async def test_a_check_that_fails_means_no(broken: bool) -> None:
         assert answer.allowed is not broken
         assert bool(answer.text) is broken
         assert not (await guard.ask(TASK, "Teleport", {})).allowed
+
+
+class Unreachable:
+    """A server that does not answer, or says no."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self.insisted = False
+
+    async def ask(self, *_: object) -> Any:
+        raise self.error
+
+    async def insist(self, *_: object) -> Any:
+        self.insisted = True
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("setting", "tool", "allowed"),
+    [
+        ("deny", "Read", False),
+        ("allow-reads", "Read", True),
+        ("allow-reads", "Search", True),
+        ("allow-reads", "Bash", False),
+        ("allow-reads", "Write", False),
+        ("allow-reads", "WebFetch", False),
+    ],
+)
+async def test_without_a_judge_at_most_reading_is_allowed(
+    setting: str, tool: str, allowed: bool
+) -> None:
+    async with running(Sessions, Runner, runner={"guard_on_error": setting}) as aipm:
+        plugin: Any = aipm.runtime.manager.get_plugin("runner")
+        guard = NativeGuard(plugin.ctx)
+        answer = guard.unjudged(tool)
+        assert answer.allowed is allowed
+        assert bool(answer.text) is not allowed
+        away: Any = Unreachable(UnreachableError("gone"))
+        records = RemoteRecords(plugin.ctx, away, Outbox(Runs(plugin.ctx)), "rnr_1")
+        assert (await records.judge("run_1", tool, {})).allowed is allowed
+        assert away.insisted is not allowed  # everything else waits until there is an answer
+        refusing: Any = Unreachable(RefusedError(404, "run_not_found", "no such run"))
+        records = RemoteRecords(plugin.ctx, refusing, Outbox(Runs(plugin.ctx)), "rnr_1")
+        assert await records.judge("run_1", tool, {}) == Answer(allowed=False, text="no such run")
 
 
 def test_a_program_that_falls_silent_or_deaf_is_ended(tmp_path: Path) -> None:
