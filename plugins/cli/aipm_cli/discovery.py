@@ -42,20 +42,17 @@ class Found:
     name: str
     distribution: str
     entry_point: EntryPoint
-<<<<<<< HEAD
     said: str = ""
     """Its version, where nothing installed can tell."""
     server_only: bool = False
     """Whether one agent at standard input and output has no use for it."""
+    file: PluginFile | None = None
+    """Of a plugin that is one file in a directory somebody named."""
 
     @property
     def version(self) -> str:
         """The version of the distribution; it stands in a file that a start need not read."""
         return self.said or (self.entry_point.dist.version if self.entry_point.dist else "?")
-=======
-    file: PluginFile | None = None
-    """Of a plugin that is one file in a directory somebody named."""
->>>>>>> 7109d88 (feat: the author's desk: kinds, traces, one-file plugins, fixtures, recipes, six examples)
 
     @property
     def first_party(self) -> bool:
@@ -106,22 +103,17 @@ class Choice:
 
 def installed() -> list[Found]:
     """List installed plugins by name, aipm's own before others of that name."""
-<<<<<<< HEAD
     own = own_points(SERVER_GROUP)
-    return [
+    found = [
         Found(
             point.name,
             point.distribution,
             point.entry_point,
             server_only=point.name in (own if point.is_own else _served_by(point)),
         )
-=======
-    found = [
-        Found(point.name, point.distribution, point.version, point.entry_point)
->>>>>>> 7109d88 (feat: the author's desk: kinds, traces, one-file plugins, fixtures, recipes, six examples)
         for point in points_of(GROUP)
     ]
-    files = [Found(one.name, str(one.file), "", one.entry_point, one) for one in plugin_files()]
+    files = [Found(one.name, str(one.file), one.entry_point, file=one) for one in plugin_files()]
     return sorted((*found, *files), key=lambda one: (one.name, not one.first_party))
 
 
