@@ -149,3 +149,16 @@ def test_install_refuses_what_names_nothing(tmp_path: Path) -> None:
     said = install.run("plugins", "install", "./nowhere", check=2).stderr
     assert "./nowhere was not installed" in said
     assert len(said.splitlines()) == 1
+
+
+def test_install_brings_a_plugin_that_stays_off(tmp_path: Path) -> None:
+    """Into a place of its own, so that this environment stays as it is; without a network."""
+    site = str(tmp_path / "site")
+    install = Install.make(tmp_path / "home")
+    target = scaffold.write_plugin("my-tide", tmp_path).directory
+    place = {"PIP_TARGET": site, "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0"}
+    install.environ |= {"PYTHONPATH": site, "PIP_NO_INDEX": "1", **place}
+    install.environ["PYTHONWARNINGS"] = "default"  # pip's own are not ours
+    assert install.json("plugins", "install", str(target))["plugins"] == ["my_tide"]
+    (row,) = [row for row in install.json("plugins") if row["name"] == "my_tide"]
+    assert not row["enabled"]

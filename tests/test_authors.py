@@ -25,8 +25,7 @@ async def test_a_new_plugin_installs_passes_its_test_and_is_called(
     fresh: FreshVenv, tmp_path: Path
 ) -> None:
     fresh.run("aipm", "plugins", "new", "weather", cwd=tmp_path)
-    told = fresh.run("aipm", "plugins", "install", "./aipm-weather", cwd=tmp_path)
-    assert "installed ./aipm-weather: weather" in told
+    fresh.run("pip", "install", "./aipm-weather", cwd=tmp_path)
     (tmp_path / "aipm.toml").write_text(
         'locale = "en"\n[plugins.weather]\ngreeting = "Moin"\n', encoding="utf-8"
     )
@@ -44,9 +43,7 @@ async def test_a_new_plugin_installs_passes_its_test_and_is_called(
         arguments = {"session_token": token, "who": "worker-1"}
         said = (await agent.call_tool("weather_hello", arguments)).structured_content
     assert said is not None
-    assert said["result"] == {
-        "text": "Moin, worker-1"
-    }  # four commands and a line of settings later
+    assert said["result"] == {"text": "Moin, worker-1"}  # after four commands
     fresh.run("pytest", cwd=tmp_path / "aipm-weather")
 
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
-from aipm_budget import Budget
+from aipm_budget.plugin import Budget
 
 from aipm_core import Access, AnyTool, Call, Json, NoArguments, Plugin, hookimpl, tool
 
