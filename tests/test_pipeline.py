@@ -224,7 +224,9 @@ async def test_tools_for_user_interfaces_do_not_exist_for_agents() -> None:
         assert "ui:echo" not in [tool.name for tool in aipm.runtime.catalog()]
         assert "ui:echo" in [tool.name for tool in aipm.runtime.catalog("in_process")]
         assert "echo_task" in [tool.name for tool in aipm.runtime.catalog("in_process")]
-        assert "ui:echo" not in [tool.name for tool in aipm.runtime.catalog("ui")]
+        for_people = {tool.name for tool in aipm.runtime.catalog("ui")}
+    async with running() as bare:
+        assert for_people == {tool.name for tool in bare.runtime.catalog("ui")}
     for reply in (outside, unknown, with_token):
         assert reply.error is not None
         assert reply.error.code == "tool_not_found"
