@@ -52,7 +52,7 @@ def with_people(config: Path | None, work: Callable[[People], Awaitable[T]]) -> 
 async def _session(runtime: Runtime, person_id: str | None) -> Session:
     from aipm_sessions.api import DIRECTORY, operator_session, person_session
 
-    from aipm_core import CallError, ConfigError
+    from aipm_core import CallError, ConfigError, Texts
 
     if person_id is None:
         return operator_session()
@@ -60,11 +60,13 @@ async def _session(runtime: Runtime, person_id: str | None) -> Session:
     if directory is None:
         raise ConfigError("--as needs the plugin 'sessions', which is switched off")
     person = await directory.agent(runtime.store, person_id)
+    say = Texts.load("aipm_sessions", runtime.settings.locale)
     if person is None:
-        message = f"there is no agent {person_id!r} to act as; `aipm agent list` shows who there is"
+        message = say("cli.nobody_to_act_as", agent=person_id)
         raise CallError(message, code="agent_not_found", status=404)
     if person.kind != "human":
-        raise CallError(f"{person_id!r} is not a human", code="not_a_human", status=403)
+        message = say("cli.only_people_act", agent=person_id)
+        raise CallError(message, code="not_a_human", status=403)
     return person_session(person)
 
 

@@ -268,9 +268,14 @@ def test_say_and_read_receipts_at_the_command_line(house: House) -> None:
     assert "[未読]" in shown
     rows = install.json("messages", "worker", "--project", "p", "--search=--hello")["messages"]
     assert [row["id"] for row in rows] == [said["id"]]
-    for who, code in (("worker", 4), ("nobody", 3), ("mallory", 3)):
+    for who, code, why in (
+        ("worker", 4, "worker は人ではない"),
+        ("nobody", 3, "エージェント nobody は存在しません"),
+        ("mallory", 3, "プロジェクト p はありません"),  # to whom a foreign project does not exist
+    ):
         refused = run("say", "worker", "--project", "p", "--as", who, "x", check=code)
         assert refused.stderr.count("\n") == 1
+        assert why in refused.stderr
     run("say", "nobody", "--project", "p", "--as", "alice", "x", check=3)
     run("say", "stranger", "--project", "p", "--as", "alice", "x", check=3)
     run("say", "worker", "--project", "nothing", "--as", "alice", "x", check=3)

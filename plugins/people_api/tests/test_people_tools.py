@@ -117,6 +117,21 @@ def test_foreign_projects_do_not_exist(home: House) -> None:
         assert mia.refused("end_session", **gone) == (404, "session_not_found")
 
 
+def test_a_directory_that_is_taken_tells_nothing_of_a_foreign_project(home: House) -> None:
+    root = home.install.root
+    with home.person("mia") as mia:
+        for place in (root / "other", root / "other/below", root):
+            replies = (
+                mia.post("create_project", id="new", directory=str(place)),
+                mia.post("edit_project", project_id="shop", directory=str(place)),
+            )
+            for reply in replies:
+                told = reply.json()["error"]
+                assert (reply.status_code, told["code"]) == (409, "directory_taken")
+                assert "other" not in told["message"]
+                assert str(root) not in told["message"]
+
+
 def test_a_task_from_its_making_to_its_end(home: House) -> None:
     with home.person("mia") as mia:
         task = mia.call("create_task", project_id="shop", title="Paint", assignee_id="bot")["task"]
@@ -202,7 +217,7 @@ def test_managers_manage_their_own_projects(home: House) -> None:
         assert new["agent"]["projects"] == ["lab"]
         assert mia.refused("add_agent", project_id="lab", agent_id="spy") == (
             409,
-            "agent_exists",
+            "already_exists",
         )
         home.passkeys["lola"] = new["passkey"]
         login = {"agent_id": "lola", "passkey": new["passkey"], "project_id": "lab"}

@@ -162,7 +162,8 @@ class Administration:
     async def insert_agent(self, tx: Tx, new: NewAgent) -> Agent:
         """Write a new agent and put it into its project."""
         if await tx.one("select 1 from agents where id = ?", new.id):
-            raise self._ctx.refuse("agent_exists", 409, name=new.id)
+            text = self._ctx.texts("errors.agent_exists", name=new.id)
+            raise CallError(text, code="already_exists", status=409)
         if await self._directory.project(tx, new.project_id) is None:
             raise missing("project", new.project_id)
         if new.parent is not None and await self._directory.agent(tx, new.parent) is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import Field
@@ -12,6 +13,7 @@ from aipm_core import (
     AnyTool,
     Arguments,
     Call,
+    CallError,
     InvalidArguments,
     Json,
     PluginContext,
@@ -93,7 +95,8 @@ class ProjectTools:
         directory = self._path(args.directory)
         if await self._directory.project(self._ctx.store, args.id) is not None:
             raise self._ctx.refuse("already_exists", 409, name=args.id)
-        place = await self._administration.place(directory)
+        with self._naming_nobody(call):
+            place = await self._administration.place(directory)
 
         async def unit(tx: Tx) -> Json:
             made = await self._administration.insert_project(
@@ -105,13 +108,25 @@ class ProjectTools:
                 await tx.run("update projects set pool = 1 where id = ?", made.id)
             return await self._project(tx, made.id)
 
-        return await call.write(self._ctx.store, unit)
+        with self._naming_nobody(call):
+            return await call.write(self._ctx.store, unit)
+
+    @contextmanager
+    def _naming_nobody(self, call: Call) -> Iterator[None]:
+        """Tell people that a directory is taken, but not by which project: it may be foreign."""
+        try:
+            yield
+        except CallError as error:
+            if error.code != "directory_taken" or is_operator(call.caller):
+                raise
+            raise self._ctx.refuse("directory_taken", 409) from None
 
     async def edit_project(self, call: Call, args: EditProject) -> Json:
         """Change the name or the pool of a project, or move it to another directory."""
         if args.name is None and args.directory is None and args.pool is None:
             raise InvalidArguments(self._ctx.texts("errors.nothing_to_change"))
-        place = await self._administration.place(self._path(args.directory), args.project_id)
+        with self._naming_nobody(call):
+            place = await self._administration.place(self._path(args.directory), args.project_id)
 
         async def unit(tx: Tx) -> Json:
             await tx.run(
