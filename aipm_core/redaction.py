@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-SECRET = re.compile(r"aipm_(?:pk|st|ui)_[A-Za-z0-9_-]{16,}")
+SECRET = re.compile(r"aipm_(?:pk|st|ui|at)_[A-Za-z0-9_-]{16,}")
 
 
 def redact(text: str) -> str:

@@ -220,6 +220,11 @@ stop_run             | auth   | invalid | invalid | invalid | invalid | invalid 
 leave_run            | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | ok     | ok
 undo_run             | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | boss!  | ok
 show_programs        | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | boss!  | ok
+create_login_code    | auth   | invalid | invalid | invalid | invalid | invalid | ok          | ok     | ok
+create_agent_token   | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | boss!  | ok
+list_agent_tokens    | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | boss!  | ok
+revoke_agent_token   | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | boss!  | ok
+read_activity        | auth   | invalid | invalid | invalid | invalid | invalid | no-project  | ok     | ok
 announce             | auth   | invalid | invalid | invalid | invalid | invalid | ok          | boss!  | ok
 provide_confirmation | auth   | invalid | invalid | invalid | invalid | invalid | no-question | ok     | ok
 provideConfirmation  | auth   | invalid | invalid | invalid | invalid | invalid | no-question | ok     | ok

@@ -147,6 +147,11 @@ class People:
             )
         return {**PROJECT, "run_id": run_id}
 
+    def agent_token(self) -> dict[str, Any]:
+        """Make a token of an agent; return what names it."""
+        made = self.result("mary", "create_agent_token", **PROJECT, agent_id="bob")
+        return {**PROJECT, "token_id": made["id"]}
+
     def question(self) -> str:
         """Let the agent of a session ask; return the question's id."""
         (self.team.install.root / "p" / "x").write_text("x")
@@ -201,6 +206,10 @@ class People:
             "rehearse_rules": PROJECT,
             "make_rule": {**PROJECT, "tool": "native:Bash"},
             "verify_audit": {},
+            "create_login_code": {},
+            "read_activity": PROJECT,
+            "create_agent_token": bob,
+            "list_agent_tokens": bob,
         }
         return plain[tool] if tool in plain else self._made(tool)
 
@@ -239,6 +248,7 @@ class People:
             "withdraw_message": self.message,
             "start_run": self.needed_agent,
             **dict.fromkeys(RUN_TOOLS, self.ended_run),
+            "revoke_agent_token": self.agent_token,
             "submitUserInput": lambda: {**self.session(), "text": "hello"},
             "closeSession": self.session,
             "cancelRun": self.session,

@@ -14,12 +14,14 @@ def main(argv: list[str] | None = None) -> int:
             return _serve_stdio(None)
         case ["mcp", "--config", file] if not file.startswith("-"):
             return _serve_stdio(file)
+        case ["mcp", "--config", file, "--token-file", token] if not file.startswith("-"):
+            return _serve_stdio(file, token)
     from aipm_cli.root import run
 
     return run(argv)
 
 
-def _serve_stdio(file: str | None) -> int:
+def _serve_stdio(file: str | None, token_file: str | None = None) -> int:
     import gc
     from pathlib import Path
 
@@ -29,7 +31,8 @@ def _serve_stdio(file: str | None) -> int:
 
     gc.disable()  # nothing that is imported becomes garbage; `serve_stdio` switches it on again
     try:
-        serve_stdio(Path(file) if file is not None else None)
+        config = Path(file) if file is not None else None
+        serve_stdio(config, Path(token_file) if token_file is not None else None)
     except (Exception, KeyboardInterrupt) as error:
         failure = foreseen(error)
         if failure is None:

@@ -171,7 +171,10 @@ def pairs(values: Mapping[str, object]) -> None:
     """Print names and values, one a line."""
     width = max((len(name) for name in values), default=0)
     for name, value in values.items():
-        say(f"{name:<{width}}  {_cell(value)}")
+        line, text = f"{name:<{width}}  {_cell(value)}", _cell(value)
+        # What has no blank is a path or a secret, which somebody copies whole.
+        for part in wrapped(line, indent=width + 2) if " " in text else (line,):
+            say(part)
 
 
 def _cell(value: object) -> str:

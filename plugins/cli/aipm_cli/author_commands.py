@@ -51,6 +51,7 @@ def new(
 
 def check(
     target: Annotated[str, typer.Argument(help="A plugin's directory, or an installed name.")],
+    config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Run the conformance checks on a plugin; its code is executed in a process of its own."""
@@ -60,6 +61,8 @@ def check(
 
     check_local(strict=False)
 
+    if config is not None:
+        load_settings(config)  # a wrong one is told here too, as by every command
     checks = examine(target)
     show([asdict(item) for item in checks], as_json=as_json, human=lambda: _tell_checks(checks))
     raise typer.Exit(0 if all(item.ok for item in checks) else 1)

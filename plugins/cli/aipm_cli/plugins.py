@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from aipm_cli.api import AsJson, Config, check_local, pairs, say, show, table
+from aipm_cli import plugins_elsewhere
+from aipm_cli.api import AsJson, Config, check_local, pairs, say, show, table, target
 from aipm_cli.author_commands import add_commands
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ def plugins(ctx: typer.Context, config: Config = None, as_json: AsJson = False) 
 @app.command("list")
 def list_(config: Config = None, as_json: AsJson = False) -> None:
     """List every installed plugin."""
-    rows = [_line(choice) for choice in _choices(config)]
+    if target().server is not None:
+        rows = plugins_elsewhere.lines(config)
+    else:
+        rows = [_line(choice) for choice in _choices(config)]
     show(
         rows,
         as_json=as_json,
@@ -56,13 +60,14 @@ def list_(config: Config = None, as_json: AsJson = False) -> None:
 @app.command()
 def info(name: str, config: Config = None, as_json: AsJson = False) -> None:
     """Show one plugin: its tools, hooks, services and settings."""
-    from aipm_core import CallError
-
+    if target().server is not None:
+        told = plugins_elsewhere.facts(config, name)
+        show(told, as_json=as_json, human=lambda: _print_facts(told))
+        return
     choices = _choices(config)
     named = sorted((c for c in choices if c.found.name == name), key=lambda c: not c.enabled)
     if not named:
-        message = f"there is no plugin {name!r}; `aipm plugins` lists what is installed"
-        raise CallError(message, code="plugin_not_found", status=404)
+        raise plugins_elsewhere.unknown(name)
     choice, facts = named[0], _line(named[0])
     if choice.enabled or choice.found.first_party:  # nothing of others is imported while it is off
         facts |= _facts(choice, choices)

@@ -43,11 +43,11 @@ class SdkExtension:
     back_channel: bool = False
 
 
-def serve_stdio(config: Path | None) -> None:
+def serve_stdio(config: Path | None, token_file: Path | None = None) -> None:
     """Serve one agent over standard input and output: what ``aipm mcp`` does."""
     from aipm_mcp_transport.stdio_command import serve
 
-    serve(config)
+    serve(config, token_file)
 
 
 class McpHooks:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aipm_core import Gateway, Json, Progress, Reply, Request
+from aipm_sessions.api import AgentTokens
+
+from aipm_core import Access, Gateway, Json, Progress, Reply, Request, Session
 from aipm_mcp_transport.asking import Elicit
 
 # Gemini CLI adds this to every call of every tool; our schemas admit nothing unknown.
@@ -14,8 +16,9 @@ CLIENT_KEYS = frozenset({"wait_for_previous"})
 class ToolCalls:
     """Calls the tools that are offered to agents."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, tokens: AgentTokens | None = None) -> None:
         self._gateway = gateway
+        self._tokens = tokens
         self._offered = frozenset(tool.name for tool in gateway.catalog())
 
     async def run(
@@ -31,10 +34,26 @@ class ToolCalls:
             tool=name,
             arguments=self._own(name, arguments),
             credential=credential,
+            session=await self._session(name, arguments, credential),
             progress=progress,
             elicit=elicit,
         )
         return await self._gateway.call(request)
+
+    async def _session(
+        self, name: str, arguments: Mapping[str, Json], credential: str | None
+    ) -> Session | None:
+        """Return the session that an agent's own token stands for; every other token has one.
+
+        Whoever also names a session as an argument has named two, which the runtime refuses.
+        """
+        tokens = self._tokens
+        if tokens is None or credential is None or not credential.startswith(tokens.prefix):
+            return None
+        tool = self._gateway.find_tool(name)
+        if "session_token" in arguments or tool is None or tool.access is Access.ANYONE:
+            return None
+        return await tokens.session_of(credential)
 
     def _own(self, name: str, arguments: Mapping[str, Json]) -> Mapping[str, Json]:
         """Leave out what a client added, unless the tool really has such an argument."""

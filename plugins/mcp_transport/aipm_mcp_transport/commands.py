@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,12 +17,11 @@ from aipm_cli.api import (
     say,
     settings_file,
     show,
+    target,
     use_plugin_directory,
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from aipm_cli.settings import Settings
 
 
@@ -31,18 +31,25 @@ class Client(StrEnum):
     claude = "claude"
     codex = "codex"
     gemini = "gemini"
+    opencode = "opencode"
     cursor = "cursor"
     vscode = "vscode"
 
 
-def mcp(plugin_dir: PluginDir = None, config: Config = None) -> None:
+def mcp(
+    plugin_dir: PluginDir = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help="A file with the token of an agent.")
+    ] = None,
+    config: Config = None,
+) -> None:
     """Serve one agent over stdio (MCP); started by the agent's own program."""
     from aipm_mcp_transport.stdio_command import serve
 
     check_local(strict=False)
     use_plugin_directory(plugin_dir)
 
-    serve(config)
+    serve(config, token_file)
 
 
 def mcp_config(
@@ -58,11 +65,13 @@ def mcp_config(
 
     from aipm_mcp_transport.snippets import Target, snippet_for
 
-    check_local(strict=False)
-
-    file = settings_file(config).resolve()
-    url = address(load_settings(file)) if http else None
-    made = snippet_for(client.value, Target(_program(), ("mcp", "--config", str(file)), url))
+    if (server := target().server) is not None:
+        where = Target(program(), (), f"{server.rstrip('/')}/mcp")
+    else:
+        file = settings_file(config).resolve()
+        url = address(load_settings(file)) if http else None
+        where = Target(program(), ("mcp", "--config", str(file)), url)
+    made = snippet_for(client.value, where)
     show(asdict(made), as_json=as_json, human=lambda: say(made.snippet))
     if not as_json:
         sys.stderr.write(f"aipm: this goes into {made.file}\n")
@@ -83,9 +92,7 @@ def address(settings: Settings) -> str:
     return f"http://{host}:{server.port}/mcp"
 
 
-def _program() -> str:
+def program() -> str:
     """Return the installed program that is running now."""
-    from pathlib import Path
-
     beside: Path = Path(sys.executable).absolute().with_name("aipm")
     return str(beside if beside.is_file() else Path(sys.argv[0]).absolute())

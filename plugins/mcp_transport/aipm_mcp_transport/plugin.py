@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from aipm_http_server.api import Address, Asgi, Route
+from aipm_sessions.api import AGENT_TOKENS
 
 from aipm_core import Gateway, Lifespan, Plugin, PluginContext, ServeMode, Transport, hookimpl
 from aipm_mcp_transport.api import McpHooks
@@ -25,6 +26,7 @@ class McpTransport(Plugin[McpConfig]):
 
     config_model = McpConfig
     hooks = McpHooks
+    uses = (AGENT_TOKENS,)
 
     def __init__(self, ctx: PluginContext[McpConfig]) -> None:
         super().__init__(ctx)
@@ -56,7 +58,7 @@ class McpTransport(Plugin[McpConfig]):
         from aipm_mcp_transport.http import McpEndpoint
         from aipm_mcp_transport.sdk import SdkEndpoint
 
-        server_info, calls = self._server_info(gateway), ToolCalls(gateway)
+        server_info, calls = self._server_info(gateway), self._calls(gateway)
         extensions = [owned.record for owned in self.ctx.given(McpHooks.aipm_sdk_extensions)]
         sdk = SdkEndpoint(gateway, calls, server_info, extensions)
         self._sdk_endpoints.append(sdk)
@@ -66,8 +68,10 @@ class McpTransport(Plugin[McpConfig]):
     async def _stdio(self, gateway: Gateway) -> None:
         from aipm_mcp_transport.stdio import serve
 
-        calls = ToolCalls(gateway)
-        await serve(calls, self._server_info(gateway), self.ctx)
+        await serve(self._calls(gateway), self._server_info(gateway), self.ctx)
+
+    def _calls(self, gateway: Gateway) -> ToolCalls:
+        return ToolCalls(gateway, self.ctx.services.find(AGENT_TOKENS))
 
     def _server_info(self, gateway: Gateway) -> ServerInfo:
         return ServerInfo.of(self.ctx.texts, partial(definitions, gateway))

@@ -19,11 +19,17 @@ _CALL_TIMEOUT_SECONDS = 330  # a call may wait for a person's confirmation
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """How aipm is reached: the command that serves stdio, or the address of a server."""
+    """How aipm is reached: the command that serves stdio, or the address of a server.
+
+    ``token`` is an agent's own, written down for a program that connects over HTTP; ``in_file``
+    says that the command reads it from a file. Without either it comes from the environment.
+    """
 
     command: str
     arguments: tuple[str, ...]
     url: str | None = None
+    token: str | None = None
+    in_file: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,8 @@ def _cursor(target: Target) -> Json:
 
 def _vscode(target: Target) -> Json:
     place = "aipm-session-token"
+    if target.token is not None or target.in_file:
+        return {"servers": {"aipm": _typed(target, "")}}
     question = {
         "type": "promptString",
         "id": place,
@@ -76,47 +84,57 @@ def _gemini(target: Target) -> Json:
         entry = _started(target, place)
     else:
         # Its plain "url" means the old two-endpoint transport.
-        entry = {"httpUrl": target.url, "headers": _bearer(place)}
+        entry = {"httpUrl": target.url, "headers": _bearer(target, place)}
     return {"mcpServers": {"aipm": {**entry, "timeout": _CALL_TIMEOUT_SECONDS * 1000}}}
 
 
-def _codex(target: Target) -> Json:
+def _opencode(target: Target) -> Json:
+    place = f"{{env:{TOKEN}}}"
+    entry: dict[str, Json] = {"enabled": True}
     if target.url is None:
+        entry |= {"type": "local", "command": [target.command, *target.arguments]}
+        entry |= {} if target.in_file else {"environment": {TOKEN: place}}
+    else:
+        entry |= {"type": "remote", "url": target.url, "headers": _bearer(target, place)}
+    return {"mcp": {"aipm": {**entry, "timeout": _CALL_TIMEOUT_SECONDS * 1000}}}
+
+
+def _codex(target: Target) -> Json:
+    if target.url is not None:
+        lines = [f"url = {json.dumps(target.url)}"]
+        if target.token is not None:
+            header = json.dumps(f"Bearer {target.token}")
+            lines.append(f'http_headers = {{ "Authorization" = {header} }}')
+        # A variable that is not set would leave Codex without any of our tools, and silently.
+    else:
         lines = [
             f"command = {json.dumps(target.command, ensure_ascii=False)}",
             f"args = {json.dumps(list(target.arguments), ensure_ascii=False)}",
-            f"env_vars = [{json.dumps(TOKEN)}]",
         ]
-    else:
-        lines = [
-            f"url = {json.dumps(target.url)}",
-            f"bearer_token_env_var = {json.dumps(TOKEN)}",
-        ]
+        lines += [] if target.in_file else [f"env_vars = [{json.dumps(TOKEN)}]"]
     return "\n".join(["[mcp_servers.aipm]", *lines, f"tool_timeout_sec = {_CALL_TIMEOUT_SECONDS}"])
 
 
 def _typed(target: Target, place: str) -> dict[str, Json]:
     if target.url is None:
         return {"type": "stdio", **_started(target, place)}
-    return {"type": "http", "url": target.url, "headers": _bearer(place)}
+    return {"type": "http", "url": target.url, "headers": _bearer(target, place)}
 
 
 def _started(target: Target, place: str) -> dict[str, Json]:
-    return {
-        "command": target.command,
-        "args": list(target.arguments),
-        "env": {TOKEN: place},
-    }
+    entry: dict[str, Json] = {"command": target.command, "args": list(target.arguments)}
+    return entry if target.in_file else {**entry, "env": {TOKEN: place}}
 
 
-def _bearer(place: str) -> dict[str, Json]:
-    return {"Authorization": f"Bearer {place}"}
+def _bearer(target: Target, place: str) -> dict[str, Json]:
+    return {"Authorization": f"Bearer {target.token or place}"}
 
 
 _CLIENTS: dict[str, tuple[str, Callable[[Target], Json]]] = {
     "claude": (".mcp.json", _claude),
     "codex": ("~/.codex/config.toml", _codex),
     "gemini": ("~/.gemini/settings.json", _gemini),
+    "opencode": ("opencode.json", _opencode),
     "cursor": (".cursor/mcp.json", _cursor),
     "vscode": (".vscode/mcp.json", _vscode),
 }

@@ -18,12 +18,30 @@ if TYPE_CHECKING:
     from aipm_mcp_transport.standard_streams import Wire
 
 
-def serve(config: Path | None) -> None:
+def serve(config: Path | None, token_file: Path | None = None) -> None:
     """Serve one agent until it is done, or the program is told to stop."""
+    if token_file is not None:
+        _take_token(token_file)
     with claimed() as wire:
         from aipm_core import ServeMode
 
         with_runtime(config, lambda runtime: _serve(runtime, wire), ServeMode.STDIO)
+
+
+def _take_token(file: Path) -> None:
+    """Let the token of a file be the connection's, unless the environment brings one."""
+    import os
+
+    from aipm_core import ConfigError
+
+    try:
+        token = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise ConfigError(
+            f"there is no token in {file}; `aipm connect` with --agent and --project writes one"
+        ) from None
+    if not os.environ.get("AIPM_SESSION_TOKEN", "").strip():
+        os.environ["AIPM_SESSION_TOKEN"] = token
 
 
 async def _serve(runtime: Runtime, wire: Wire) -> None:

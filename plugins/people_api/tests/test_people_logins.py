@@ -121,7 +121,7 @@ def test_a_login_in_use_goes_on_and_an_unused_one_ends(home: House) -> None:
 
 
 def test_the_command_says_who_is_missing(home: House) -> None:
-    assert home.install.run("open", "--as", "bot", "--print", check=3).stderr
+    assert home.install.run("open", "--as", "bot", "--print", check=4).stderr
     assert home.install.run("open", "--as", "nobody", "--print", check=3).stderr
     assert "--as: eve, max, mia" in home.install.run("open", "--print", check=2).stderr
     printed = home.install.run("open", "--as", "mia", "--print").stdout

@@ -17,6 +17,8 @@ EVERYBODYS = {
     *("list_agents", "list_grants", "list_plugins", "list_projects", "list_rules", "list_sessions"),
     *("list_tasks", "pause_project", "resume_project", "read_inbox", "reopen_task"),
     *("revoke_grant", "revoke_rule", "propose_instead", "set_dependencies"),
+    *("read_activity", "create_login_code"),
+    *("list_runs", "read_run_log", "show_run_changes"),
     *("openSession", "closeSession", "submitUserInput", "cancelRun", "provideConfirmation"),
 }
 MANAGERS = {
@@ -24,6 +26,8 @@ MANAGERS = {
     *("assign_agent", "announce", "undo_run", "show_programs", "archive_project", "check_plugin"),
     *("delete_project", "delete_task", "list_audit", "remove_agent", "unassign_agent"),
     *("verify_audit", "rehearse_rules", "make_rule"),
+    *("prepare_merge",),
+    *("create_agent_token", "list_agent_tokens", "revoke_agent_token"),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -47,17 +47,10 @@ class AuditCheck:
     def __init__(self, ctx: PluginContext[PolicyConfig]) -> None:
         self._ctx = ctx
 
-    async def newest(self, limit: int) -> list[dict[str, Json]]:
-        """List the newest entries, oldest of them first."""
-        rows = await self._ctx.store.scan(
-            "select seq, at, entry from policy_audit order by seq desc limit ?", limit
-        )
-        return [plain(r["seq"], r["at"], json.loads(r["entry"])) for r in reversed(rows)]
-
-    async def of_project(
-        self, project_id: str, before: int | None, limit: int
+    async def of_projects(
+        self, projects: Sequence[str] | None, before: int | None, limit: int
     ) -> list[dict[str, Json]]:
-        """List the newest entries of one project before a number, newest first."""
+        """List the newest entries of projects, or of all, before a number, newest first."""
         found: list[dict[str, Json]] = []
         last = before if before is not None else _HIGHEST
         while len(found) < limit:
@@ -66,7 +59,9 @@ class AuditCheck:
                 *(last, _PAGE),
             )
             entries = [plain(r["seq"], r["at"], json.loads(r["entry"])) for r in rows]
-            found += [entry for entry in entries if entry["project_id"] == project_id]
+            found += [
+                entry for entry in entries if projects is None or entry["project_id"] in projects
+            ]
             if len(rows) < _PAGE:
                 break
             last = rows[-1]["seq"]

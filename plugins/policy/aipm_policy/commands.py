@@ -6,15 +6,28 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from aipm_cli.api import AsJson, Config, local_time, say, show, table, with_service
+from aipm_cli.api import (
+    AsJson,
+    Config,
+    People,
+    call_tool,
+    local_time,
+    say,
+    show,
+    table,
+    with_people,
+    words,
+)
 
 from aipm_policy.rule_commands import allow, disallow, list_rules, propose, try_rules
 
 if TYPE_CHECKING:
-    from aipm_core import ServiceKey
-    from aipm_policy.audit_check import AuditCheck, AuditReport
-    from aipm_policy.grants import Grants
+    from aipm_core import Texts
 
+_PACKAGE = "aipm_policy"
+_PAGE = 1000
+_ENTRY = ("seq", "at", "agent_id", "tool", "decision", "outcome", "human_id", "rule")
+_GRANT = ("id", "tool", "level", "agent_id", "project_id", "session_id", "granted_by", "expires_at")
 audit = typer.Typer(
     help="The record of decisions about tool calls.", rich_markup_mode=None, no_args_is_help=True
 )
@@ -40,14 +53,14 @@ def verify(
 ) -> None:
     """Check that no entry was edited, removed or added by hand."""
     _check_head(expect)
-    report: AuditReport = with_service(
-        config, _audit, lambda audit_file, _: audit_file.verify(expect)
-    )
-    data = {"ok": report.ok, "entries": report.entries, "head": report.head}
-    if report.problem:
-        data["problem"] = report.problem
-    show(data, as_json=as_json, human=lambda: _tell(report))
-    if not report.ok:
+    report = call_tool(config, "verify_audit", expect=expect)
+    data = {"ok": report["ok"], "entries": report["entries"], "head": report["head"]}
+    if report["problem"]:
+        data["problem"] = report["problem"]
+    key = "unbroken" if report["ok"] else "outdated" if report["outdated"] else "tampered"
+    line = words(_PACKAGE, config)(f"cli.{key}", **{"problem": "", **data})
+    show(data, as_json=as_json, human=lambda: say(line))
+    if not report["ok"]:
         raise typer.Exit(1)
 
 
@@ -59,78 +72,65 @@ def _check_head(expected: str | None) -> None:
         raise typer.BadParameter(text, param_hint="--expect")
 
 
-def _tell(report: AuditReport) -> None:
-    if report.ok:
-        say(f"{report.entries} entries, unbroken; head {report.head}")
-    elif report.outdated:
-        say(f"{report.entries} entries, unbroken, but {report.problem}; head {report.head}")
-    else:
-        say(f"the audit trail was tampered with: {report.problem}")
-
-
 @audit.command("list")
 def list_entries(
+    project: Annotated[str | None, typer.Option(help="Only of one project.")] = None,
     limit: Annotated[int, typer.Option(help="How many of the newest.", min=1, max=10_000)] = 50,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """List the newest decisions."""
-    entries: list[dict[str, Any]] = with_service(
-        config, _audit, lambda audit_file, _: audit_file.newest(limit)
-    )
-    columns = ("seq", "at", "agent_id", "tool", "decision", "outcome", "human_id", "rule")
-    show(
-        entries,
-        as_json=as_json,
-        human=lambda: table(
-            columns,
-            ([_shown(entry, column) for column in columns] for entry in entries),
-            empty="no decision yet",
-        ),
-    )
+    entries = with_people(config, lambda people: _newest(people, project, limit))
+    text = words(_PACKAGE, config)
+    show(entries, as_json=as_json, human=lambda: _table(_ENTRY, entries, text, "no_decision"))
+
+
+async def _newest(people: People, project: str | None, limit: int) -> list[dict[str, Any]]:
+    """Return the newest entries, oldest of them first."""
+    found: list[dict[str, Any]] = []
+    while len(found) < limit:
+        before = found[-1]["seq"] if found else None
+        page = min(_PAGE, limit - len(found))
+        told = await people.call("list_audit", project_id=project, before=before, limit=page)
+        found += told["entries"]
+        if not told["has_more"]:
+            break
+    return found[::-1]
 
 
 @policy.command("grants")
-def list_grants(config: Config = None, as_json: AsJson = False) -> None:
+def list_grants(
+    project: Annotated[str | None, typer.Option(help="Only of one project.")] = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
     """List what people allowed for a session or for longer."""
-    found: list[dict[str, Any]] = with_service(config, _grants, lambda grants, _: grants.valid())
-    about = ("id", "tool", "level", "agent_id", "project_id", "session_id")
-    columns = (*about, "granted_by", "expires_at")
-    show(
-        found,
-        as_json=as_json,
-        human=lambda: table(
-            columns,
-            ([_shown(grant, column) for column in columns] for grant in found),
-            empty="nothing is allowed in advance",
-        ),
-    )
+    found = call_tool(config, "list_grants", project_id=project)["grants"]
+    text = words(_PACKAGE, config)
+    show(found, as_json=as_json, human=lambda: _table(_GRANT, found, text, "no_grant"))
 
 
 @policy.command("revoke")
 def revoke(
-    id: Annotated[str, typer.Argument(help="From `aipm policy grants`.")],  # noqa: A002
+    id: Annotated[str, typer.Argument(metavar="ID", help="From `aipm policy grants`.")],  # noqa: A002
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Take back a permission."""
-    with_service(config, _grants, lambda grants, _: grants.revoke(id))
-    show({"id": id}, as_json=as_json, human=lambda: say(f"revoked {id}"))
+    call_tool(config, "revoke_grant", grant_id=id)
+    line = words(_PACKAGE, config)("cli.revoked", grant=id)
+    show({"id": id}, as_json=as_json, human=lambda: say(line))
+
+
+def _table(columns: tuple[str, ...], rows: list[dict[str, Any]], text: Texts, empty: str) -> None:
+    table(
+        [text(f"cli.heads.{name}") for name in columns],
+        ([_shown(row, column) for column in columns] for row in rows),
+        empty=text(f"cli.{empty}"),
+    )
 
 
 def _shown(row: dict[str, Any], column: str) -> Any:  # noqa: ANN401
     """Return a cell; moments are those of the clock on the wall."""
     is_moment = column == "at" or column.endswith("_at")
     return local_time(row.get(column)) if is_moment else row.get(column)
-
-
-def _audit() -> ServiceKey[AuditCheck]:
-    from aipm_policy.plugin import AUDIT
-
-    return AUDIT
-
-
-def _grants() -> ServiceKey[Grants]:
-    from aipm_policy.plugin import GRANTS
-
-    return GRANTS

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from aipm_ui_gateway.api import Level
 
-from aipm_core import CallError, Json, PluginContext, Row, Session, Tx, iso, new_id
+from aipm_core import Json, PluginContext, Row, Session, Tx, iso, new_id
 from aipm_policy.api import Confirmation
 from aipm_policy.config import PolicyConfig
 from aipm_policy.levels import height
@@ -54,33 +55,28 @@ class Grants:
         )
         return next((str(row["granted_by"]) for row in rows if _covers(row, level)), None)
 
-    async def valid(self, project_id: str | None = None) -> list[dict[str, Json]]:
-        """List what is allowed now, in one project or in all."""
+    async def valid(self, projects: Sequence[str] | None = None) -> list[dict[str, Json]]:
+        """List what is allowed now, in some projects or in all."""
         rows = await self._ctx.store.all(
             "select * from policy_grants where revoked_at is null and expires_at > ? "
-            "and (project_id = ? or ? = 1) order by created_at limit 1000",
-            *(self._ctx.clock(), project_id or "", int(project_id is None)),
+            f"and {_among(projects)} order by created_at limit 1000",
+            *(self._ctx.clock(), int(projects is None), *(projects or ())),
         )
         return [_plain(row) for row in rows]
 
-    async def revoke(self, grant_id: str) -> None:
-        """Take a permission back."""
-
-        async def unit(tx: Tx) -> bool:
-            return await self.take_back(tx, grant_id)
-
-        if not await self._ctx.store.write(unit):
-            text = f"there is no permission {grant_id!r}; `aipm policy grants` lists them"
-            raise CallError(text, code="grant_not_found", status=404)
-
-    async def take_back(self, tx: Tx, grant_id: str, project_id: str | None = None) -> bool:
-        """Take a permission back, of one project or of any; return whether there was one."""
+    async def take_back(self, tx: Tx, grant_id: str, projects: Sequence[str] | None = None) -> bool:
+        """Take a permission back, of some projects or of any; return whether there was one."""
         changed = await tx.run(
             "update policy_grants set revoked_at = ? where id = ? and revoked_at is null "
-            "and (project_id = ? or ? = 1)",
-            *(self._ctx.now(), grant_id, project_id or "", int(project_id is None)),
+            f"and {_among(projects)}",
+            *(self._ctx.now(), grant_id, int(projects is None), *(projects or ())),
         )
         return changed > 0
+
+
+def _among(projects: Sequence[str] | None) -> str:
+    places = ", ".join("?" for _ in projects or ()) or "null"
+    return f"(? = 1 or project_id in ({places}))"
 
 
 def _covers(row: Row, level: Level) -> bool:

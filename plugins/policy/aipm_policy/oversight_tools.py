@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated
 
+from aipm_sessions.api import DIRECTORY, is_operator
 from pydantic import Field
 
-from aipm_core import Access, AnyTool, Arguments, Call, Json, NoArguments, PluginContext, Tx, tool
+from aipm_core import Access, AnyTool, Arguments, Call, Json, PluginContext, Tx, tool
 from aipm_policy.api import PolicyHooks
-from aipm_policy.audit_check import AuditCheck
+from aipm_policy.audit_check import HEAD, AuditCheck
 from aipm_policy.config import PolicyConfig
 from aipm_policy.defaults import ShippedRule
 from aipm_policy.grants import Grants
@@ -22,18 +23,30 @@ _Seq = Annotated[int, Field(ge=1)]
 
 
 class OfProject(Arguments):
-    """Arguments of ``list_rules`` and ``list_grants``."""
+    """Arguments of ``list_rules``."""
 
     project_id: str = _ID
 
 
-class RevokeGrant(OfProject):
+class OfProjects(Arguments):
+    """A project, or all that the caller may look into."""
+
+    project_id: str | None = Field(default=None, max_length=64)
+
+
+class RevokeGrant(OfProjects):
     """Arguments of ``revoke_grant``."""
 
     grant_id: str = _ID
 
 
-class ListAudit(OfProject):
+class VerifyAudit(Arguments):
+    """Arguments of ``verify_audit``."""
+
+    expect: str | None = Field(default=None, pattern=f"^{HEAD}$")
+
+
+class ListAudit(OfProjects):
     """Arguments of ``list_audit``."""
 
     before: _Seq | None = None
@@ -56,6 +69,7 @@ class OversightTools:
         self._shipped = shipped
         self._grants = grants
         self._audit = audit
+        self._directory = ctx.services.use(DIRECTORY)
 
     def all(self) -> Iterable[AnyTool]:
         """Return the tools."""
@@ -92,15 +106,16 @@ class OversightTools:
             "always_days": config.always_days,
         }
 
-    async def list_grants(self, call: Call, args: OfProject) -> Json:
+    async def list_grants(self, call: Call, args: OfProjects) -> Json:
         """Return what people allowed in advance."""
-        return {"grants": await self._grants.valid(args.project_id)}
+        return {"grants": await self._grants.valid(await self._projects(call, args))}
 
     async def revoke_grant(self, call: Call, args: RevokeGrant) -> Json:
         """Take a permission back; the next such call asks again."""
+        projects = await self._projects(call, args)
 
         async def unit(tx: Tx) -> Json:
-            if not await self._grants.take_back(tx, args.grant_id, args.project_id):
+            if not await self._grants.take_back(tx, args.grant_id, projects):
                 raise self._ctx.refuse("grant_not_found", 404)
             return {"grant_id": args.grant_id}
 
@@ -108,16 +123,26 @@ class OversightTools:
 
     async def list_audit(self, call: Call, args: ListAudit) -> Json:
         """Return the newest decisions about calls in a project, newest first."""
-        found = await self._audit.of_project(args.project_id, args.before, args.limit)
+        projects = await self._projects(call, args)
+        found = await self._audit.of_projects(projects, args.before, args.limit)
         return {"entries": found, "has_more": len(found) == args.limit}
 
-    async def verify_audit(self, call: Call, args: NoArguments) -> Json:
+    async def verify_audit(self, call: Call, args: VerifyAudit) -> Json:
         """Check that no entry of the audit trail was edited, removed or added by hand."""
-        report = await self._audit.verify()
+        report = await self._audit.verify(args.expect)
         return {
             "ok": report.ok,
             "entries": report.entries,
             "head": report.head,
             "problem": report.problem,
+            "outdated": report.outdated,
             "verified_at": self._ctx.now(),
         }
+
+    async def _projects(self, call: Call, args: OfProjects) -> Sequence[str] | None:
+        """Return the projects a question is about; for the operator everything, named or not."""
+        if args.project_id is not None:
+            return (args.project_id,)
+        if is_operator(call.caller):
+            return None
+        return await self._directory.reach(self._ctx.store, call.caller)

@@ -48,7 +48,8 @@ async def fill(aipm: TestRuntime, times: int = 3) -> None:
 
 
 async def entries(aipm: TestRuntime) -> list[dict[str, Any]]:
-    return await aipm.runtime.services.use(AUDIT).newest(100)
+    found = await aipm.runtime.services.use(AUDIT).of_projects(None, None, 100)
+    return found[::-1]
 
 
 async def test_every_decision_is_on_record_without_its_secrets(tmp_path: Path) -> None:
@@ -192,7 +193,8 @@ async def test_a_head_older_than_what_is_kept_is_not_called_tampering(tmp_path: 
 
 
 def test_the_command_line_verifies_and_lists(tmp_path: Path) -> None:
-    aipm = Install.make(tmp_path, '[[plugins.policy.rules]]\ntool = "help"\ndecision = "DENY"\n')
+    rule = '[[plugins.policy.rules]]\ntool = "help"\ndecision = "DENY"\n'
+    aipm = Install.make(tmp_path, f'locale = "en"\n{rule}')
     assert aipm.json("audit", "verify") == {"ok": True, "entries": 0, "head": "0:"}
     assert aipm.json("audit", "list") == []
     assert aipm.json("policy", "grants") == []

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from aipm_cli.api import AsJson, Config, json_line, load_settings, log_to_stderr, say, with_service
+from aipm_cli.api import (
+    AsJson,
+    Config,
+    json_line,
+    load_settings,
+    log_to_stderr,
+    say,
+    target,
+    with_service,
+)
 
 if TYPE_CHECKING:
     from aipm_core import ServiceKey
@@ -22,7 +31,7 @@ def runner(
         str | None,
         typer.Option(
             help="Address of a server elsewhere; your token is in AIPM_UI_TOKEN "
-            "[default: the server of --config, on the same store]."
+            "[AIPM_SERVER_URL; default: the server of --config, on the same store]."
         ),
     ] = None,
     under: Annotated[
@@ -33,6 +42,7 @@ def runner(
     as_json: AsJson = False,
 ) -> None:
     """Start the programs of agents when there is work, until it is told to stop."""
+    server = server or target().server
     if server is not None:
         _elsewhere(server, under, project, config, as_json=as_json)
         return
@@ -64,6 +74,7 @@ def _elsewhere(
 
     from aipm_core import ConfigError
 
+    os.environ.pop("AIPM_SERVER_URL", None)  # the settings are those of this machine
     token = os.environ.pop(_TOKEN, "").strip()  # not for the programs that are started here
     if not token:
         raise ConfigError(

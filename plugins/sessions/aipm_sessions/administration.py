@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aipm_core import CallError, Json, Kind, PluginContext, Role, Row, Tx, iso, new_id
+from aipm_sessions.agent_tokens import revoke_all
 from aipm_sessions.api import (
     TOKENS_CHANGED,
     Agent,
@@ -213,6 +214,7 @@ class Administration:
         ):
             await self._sessions.close(tx, row["id"], "revoked")
         await tx.run(_REVOKE + "agent_id = ?", self._ctx.now(), agent_id)
+        await revoke_all(tx, agent_id, self._ctx.now())
         tx.wake(TOKENS_CHANGED)
 
     async def add_token(self, agent_id: str) -> dict[str, Json]:

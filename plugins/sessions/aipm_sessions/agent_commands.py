@@ -28,6 +28,7 @@ from aipm_sessions.agent_options import (
     Workspace,
     agent_fields,
 )
+from aipm_sessions.agent_token_commands import add_to
 from aipm_sessions.shown import print_secret
 
 _PACKAGE = "aipm_sessions"
@@ -197,3 +198,6 @@ async def _project_of(people: People, agent_id: str) -> str:
         if one["id"] == agent_id and one["projects"]:
             return str(one["projects"][0])
     raise CallError(f"there is no agent {agent_id!r}", code="agent_not_found", status=404)
+
+
+add_to(agent)

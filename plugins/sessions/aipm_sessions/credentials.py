@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 # The prefix lets logs redact, and scanners find, what should not be where it is.
-Prefix = Literal["aipm_pk_", "aipm_st_", "aipm_ui_"]
+Prefix = Literal["aipm_pk_", "aipm_st_", "aipm_ui_", "aipm_at_"]
 _GUESSES = ""  # the line of all who guess; an agent's id is never empty
 _QUEUE_TIMEOUT_SECONDS = 20.0  # below the deadline of a call, so that the answer says what is wrong
 

@@ -81,19 +81,18 @@ class PeopleLogin:
 
     async def new_code(self, person_id: str | None) -> tuple[str, Agent]:
         """Make a one-time code; only its hash is kept, and not for long."""
+        return await self._ctx.store.write(lambda tx: self.insert_code(tx, person_id))
+
+    async def insert_code(self, tx: Tx, person_id: str | None) -> tuple[str, Agent]:
+        """Make a one-time code as part of a transaction."""
         code = "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH))
-
-        async def unit(tx: Tx) -> Agent:
-            person = await self._person(tx, person_id)
-            now = self._ctx.clock()
-            await tx.run("delete from login_codes where expires_at <= ?", now)
-            await tx.run(
-                "insert into login_codes (code_hash, agent_id, expires_at) values (?, ?, ?)",
-                *(token_hash(code), person.id, now + CODE_SECONDS),
-            )
-            return person
-
-        return code, await self._ctx.store.write(unit)
+        person, now = await self._person(tx, person_id), self._ctx.clock()
+        await tx.run("delete from login_codes where expires_at <= ?", now)
+        await tx.run(
+            "insert into login_codes (code_hash, agent_id, expires_at) values (?, ?, ?)",
+            *(token_hash(code), person.id, now + CODE_SECONDS),
+        )
+        return code, person
 
     async def _person(self, db: Reader, person_id: str | None) -> Agent:
         if person_id is None:

@@ -24,7 +24,9 @@ from aipm_core import (
 )
 from aipm_sessions.administration import Administration
 from aipm_sessions.agent_fields import CollectedAgentFields
+from aipm_sessions.agent_tokens import SqlAgentTokens
 from aipm_sessions.api import (
+    AGENT_TOKENS,
     DECISIONS,
     DIRECTORY,
     INSTRUCTIONS,
@@ -73,7 +75,7 @@ class Sessions(Plugin[SessionsConfig]):
     provides = (
         *(DIRECTORY, SESSIONS, PEOPLE, WORK, INSTRUCTIONS, DECISIONS),
         *(PEOPLE_LOGINS, PERSON_CALLS, ADMINISTRATION, WORK_CLAIMS),
-        *(MISSING_SESSIONS, PAUSES, AGENT_FIELDS),
+        *(MISSING_SESSIONS, PAUSES, AGENT_FIELDS, AGENT_TOKENS),
     )
 
     def __init__(self, ctx: PluginContext[SessionsConfig]) -> None:
@@ -108,6 +110,8 @@ class Sessions(Plugin[SessionsConfig]):
         ctx.services.provide(PAUSES, self._pauses)
         ctx.services.provide(AGENT_FIELDS, fields)
         self._directory, self._administration, self._fields = directory, administration, fields
+        self._logins, self._tokens = logins, SqlAgentTokens(ctx, self._sessions, directory)
+        ctx.services.provide(AGENT_TOKENS, self._tokens)
 
     @hookimpl
     def aipm_migrations(self) -> Iterable[Migration]:
@@ -141,7 +145,7 @@ class Sessions(Plugin[SessionsConfig]):
     @hookimpl
     def aipm_people_tools(self) -> Iterable[AnyTool]:
         """Offer people their projects, members, tokens and decisions."""
-        from aipm_sessions.people_tools import people_tools
+        from aipm_sessions.people_tools import people_tools, program_tools
 
         yield from people_tools(
             self.ctx,
@@ -152,6 +156,7 @@ class Sessions(Plugin[SessionsConfig]):
             self._fields,
             self._decisions,
         )
+        yield from program_tools(self.ctx, self._tokens, self._directory, self._logins)
 
     @hookimpl
     def aipm_authenticators(self) -> Iterable[Authenticator]:

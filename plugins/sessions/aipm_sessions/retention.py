@@ -14,6 +14,10 @@ _BATCH = 100  # sessions in one transaction; each takes its events with it
 _TOKENS = (
     "delete from ui_tokens where id in (select id from ui_tokens where expires_at < ? limit ?)"
 )
+_AGENT_TOKENS = (
+    "delete from agent_tokens where id in "
+    "(select id from agent_tokens where expires_at < ? limit ?)"
+)
 _CLAIMS = (
     "delete from work_claims where id in (select id from work_claims where expires_at <= ? limit ?)"
 )
@@ -34,6 +38,7 @@ class RetentionRules:
         days = self._ctx.config.keep_days
         yield Retention(name="sessions", days=days, forget=self._forget_sessions)
         yield Retention(name="ui_tokens", days=days, forget=old_rows(_TOKENS))
+        yield Retention(name="agent_tokens", days=days, forget=old_rows(_AGENT_TOKENS))
         yield Retention(name="work_claims", days=1, forget=old_rows(_CLAIMS))
         yield Retention(name="login_codes", days=1, forget=old_rows(_CODES))
         # A plugin that takes commands says how long by a record of the same name.

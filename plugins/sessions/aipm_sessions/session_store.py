@@ -54,12 +54,16 @@ class SqlSessionStore:
         if row is None or self._expired(row):
             return None
         if row["ended_at"] is None:
-            self._touched[row["id"]] = self._ctx.clock()
+            self.touch(row["id"])
         elif row["end_reason"] == _REPLACED:
             raise self._invalid(row)
         elif not self._may_still_leave(row):
             return None
         return _session(row)
+
+    def touch(self, session_id: str) -> None:
+        """Keep a session alive that is used."""
+        self._touched[session_id] = self._ctx.clock()
 
     async def admit(self, call: Call) -> None:
         """Leave nothing but the way out to a session whose work is done."""

@@ -174,4 +174,21 @@ MIGRATIONS = [
         name="0011_pools",
         sql="alter table projects add column pool integer not null default 0;",
     ),
+    Migration(
+        name="0012_agent_tokens",
+        sql="""
+            create table agent_tokens (
+                id text primary key,
+                token_hash text not null unique,
+                agent_id text not null references agents (id),
+                project_id text not null references projects (id),
+                purpose text not null,
+                created_at text not null,
+                expires_at double precision not null,
+                revoked_at text,
+                last_used_at text,
+                session_id text
+            );
+        """,
+    ),
 ]

@@ -9,6 +9,7 @@ from aipm_sessions.api import DECISIONS, DIRECTORY
 from pydantic import Field
 
 from aipm_core import Access, AnyTool, Arguments, Call, Json, PluginContext, tool
+from aipm_views.activity import SHOWN, recent_activity
 from aipm_views.api import InboxSource, ViewHooks
 from aipm_views.config import ViewsConfig
 from aipm_views.decisions import item_of, summed_up
@@ -44,6 +45,12 @@ class ReadInbox(Arguments):
     project_id: str | None = Field(default=None, max_length=64)
 
 
+class ReadActivity(ReadInbox):
+    """Arguments of ``read_activity``."""
+
+    limit: int = Field(default=50, ge=1, le=SHOWN)
+
+
 class PeoplesTools:
     """Membership is checked before; here every item is one of the caller's own."""
 
@@ -60,6 +67,7 @@ class PeoplesTools:
             yield tool(run, access=Access.PERSON, audience="ui", idempotent=True)
 
         yield tool(self.read_inbox, access=Access.PERSON, audience="ui", read_only=True)
+        yield tool(self.read_activity, access=Access.PERSON, audience="ui", read_only=True)
 
     def _sources(self) -> Iterable[InboxSource]:
         return (owned.record for owned in self._ctx.given(ViewHooks.aipm_inbox_items))
@@ -76,6 +84,18 @@ class PeoplesTools:
                 items[decision.id] = item and {**item, "summary": decision.summary}
         waiting = [summed_up(item) for item in items.values() if item is not None]
         return {"items": sorted(waiting, key=lambda item: str(item["since"]))}
+
+    async def read_activity(self, call: Call, args: ReadActivity) -> Json:
+        """List what was done lately in the caller's projects, oldest of it first."""
+        db, named = self._ctx.store, args.project_id
+        reach = await self._directory.reach(db, call.caller)
+        sources = [owned.record for owned in self._ctx.given(ViewHooks.aipm_activity)]
+        found: list[dict[str, Json]] = []
+        for project in [named] if named is not None else reach:
+            newest = await recent_activity(sources, db, project, None)
+            found += [{**(one.data or {}), "project_id": project} for one in newest]
+        found.sort(key=lambda one: (str(one["at"]), str(one["id"])))
+        return {"activity": [*found[-args.limit :]]}
 
     async def snooze_item(self, call: Call, args: SnoozeItem) -> Json:
         """Put an item off."""

@@ -39,7 +39,9 @@ from aipm_sessions.api.people import (
     RememberedCall,
 )
 from aipm_sessions.api.sessions import (
+    AGENT_TOKENS,
     SESSIONS,
+    AgentTokens,
     SessionInfo,
     SessionKeeper,
     SessionObserver,
@@ -61,6 +63,7 @@ from aipm_sessions.api.work import (
 )
 
 __all__ = [
+    "AGENT_TOKENS",
     "DECISIONS",
     "DIRECTORY",
     "INSTRUCTIONS",
@@ -74,6 +77,7 @@ __all__ = [
     "WORK",
     "Agent",
     "AgentFields",
+    "AgentTokens",
     "Alongside",
     "AnswerDecision",
     "DecisionSource",

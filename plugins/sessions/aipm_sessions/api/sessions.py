@@ -121,3 +121,21 @@ class SessionStore(Protocol):
 
 
 SESSIONS = ServiceKey[SessionStore]("sessions.sessions")
+
+
+class AgentTokens(Protocol):
+    """Tokens that agents' programs keep, so that no passkey passes through a model."""
+
+    prefix: str
+    """How such a token begins, and no other does."""
+
+    async def session_of(self, token: str) -> Session | None:
+        """Return the session of a token, opened if there is none; ``None`` if it is worth nothing.
+
+        Whoever hands the session in with a call has it checked like every session: a call whose
+        session ends while it waits does not run.
+        """
+        ...
+
+
+AGENT_TOKENS = ServiceKey[AgentTokens]("sessions.agent_tokens")
