@@ -162,7 +162,7 @@ def say(text: str = "") -> None:
     sys.stdout.write(clean(text) + "\n")
 
 
-def call_tool(config: Path | None, tool: str, **arguments: Any) -> Any:  # noqa: ANN401
+def call_tool(config: Path | None, tool: str, /, **arguments: Any) -> Any:  # noqa: ANN401
     """Call one of people's tools, here or on the chosen server; return its result."""
     return with_people(config, lambda people: people.call(tool, **arguments))
 

@@ -20,7 +20,7 @@ class People(Protocol):
     remote: bool
     """Whether the server is another program, perhaps on another machine."""
 
-    async def call(self, tool: str, **arguments: Any) -> Any:  # noqa: ANN401
+    async def call(self, tool: str, /, **arguments: Any) -> Any:  # noqa: ANN401
         """Call a tool; return its result, or raise the ``CallError`` it was refused with."""
         ...
 
@@ -88,7 +88,7 @@ class LocalPeople:
         self._runtime = runtime
         self._session = session
 
-    async def call(self, tool: str, **arguments: Any) -> Any:  # noqa: ANN401
+    async def call(self, tool: str, /, **arguments: Any) -> Any:  # noqa: ANN401
         """Call a tool."""
         from aipm_core import Request
 

@@ -48,7 +48,7 @@ class RemotePeople:
             sys.stderr.write("aipm: warning: your token travels unencrypted; use https\n")
         return cls(address, token)
 
-    async def call(self, tool: str, **arguments: Any) -> Any:  # noqa: ANN401
+    async def call(self, tool: str, /, **arguments: Any) -> Any:  # noqa: ANN401
         """Call a tool."""
         import anyio
         import orjson

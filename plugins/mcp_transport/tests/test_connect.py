@@ -124,7 +124,6 @@ def test_what_cannot_be_read_is_not_written(team: tuple[Install, Server]) -> Non
     assert [each.name for each in place.iterdir()] == [".mcp.json"]
     assert install.json("agent", "tokens", "ann", "--project", "p") == tokens
     install.run("connect", "claude", "--agent", "ann", check=2)
-    install.run()
     (place / ".mcp.json").unlink()
     nobody = ("--agent", "nobody", "--project", "p", "--dir", "work/broken")
     install.run("connect", "claude", *nobody, check=3)

@@ -21,6 +21,7 @@ from aipm_cli.api import (
     table,
     with_people,
     words,
+    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def undo(id: RunId, config: Config = None, as_json: AsJson = False) -> None:  # 
     """Put the working copy and the branch of a run back to where the run began."""
     data = with_people(config, lambda people: _given(people, "undo_run", id))
     text = words(_PACKAGE, config)("cli.undone", run=data["run_id"], kept=data["kept"])
-    show({"id": data["run_id"], **data}, as_json=as_json, human=lambda: say(text))
+    show({"id": data["run_id"], **data}, as_json=as_json, human=lambda: _say(text))
 
 
 @runs.command("merge")
@@ -191,7 +192,7 @@ def merge(id: RunId, config: Config = None, as_json: AsJson = False) -> None:  #
         say(text("cli.merge_ready", branch=data["branch"], ahead=data["ahead"]))
         for path in data["conflicts"]:
             say(text("cli.conflict", path=path))
-        say(text("cli.merge_how", command=data["command"]))
+        _say(text("cli.merge_how", command=data["command"]))
 
     show(data, as_json=as_json, human=human)
 
@@ -207,3 +208,9 @@ async def _find(people: People, run: str) -> Mapping[str, Any]:
 
 def _named(run: Mapping[str, Any]) -> dict[str, Any]:
     return {"project_id": run["project_id"], "run_id": run["id"]}
+
+
+def _say(text: str) -> None:
+    """Print a sentence, on as many lines as it takes."""
+    for line in wrapped(text, indent=2):
+        say(line)
