@@ -23,6 +23,8 @@ command = ["sh", "-c", "echo made > made.txt; echo done it"]
 LOCAL = {
     *("aipm init", "aipm up", "aipm down", "aipm logs", "aipm mcp", "aipm demo", "aipm backup"),
     *("aipm restore", "aipm doctor", "aipm plugins new", "aipm plugins check", "aipm db copy"),
+    *("aipm plugins trace", "aipm plugins install"),
+    "aipm work",  # whoever starts agents elsewhere uses `aipm runner`
 }
 """What concerns the machine it is typed on, and nothing else."""
 TALKS = {"aipm chat", "aipm runner"}
@@ -127,7 +129,6 @@ WORDS = {
     "aipm token list": "",
     "aipm token revoke": "tok_none",
     "aipm withdraw": "--project p {message}",
-    "aipm work": "",
 }
 REFUSED = {
     "aipm approve": 3,
@@ -226,7 +227,11 @@ def test_it_says_that_it_works_at_the_server(
     monkeypatch.chdir(team.away.root)
     monkeypatch.setenv("LANG", "en_US.UTF-8")
     more = {"copy": ["--to", "sqlite"]}.get(command.rpartition(" ")[2], [])
-    more = ["x"] if command.rpartition(" ")[2] in ("backup", "restore", "new", "check") else more
+    more = (
+        ["x"]
+        if command.rpartition(" ")[2] in ("backup", "restore", "new", "check", "install")
+        else more
+    )
     code = run_here([*command.split()[1:], *more, "--server", team.server.url])
     told = capsys.readouterr().err
     assert (code, told.count("\n")) == (2, 1)
