@@ -19,6 +19,7 @@ from tools import (
     public_api,
     reference,
     road_picture,
+    use_cases_page,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,6 +35,7 @@ def wanted() -> dict[str, str]:
         "docs/packages.svg": packages_picture.drawn(),
         "docs/plugin-index.md": plugin_index.page(),
         "docs/road.svg": road_picture.draw(road_picture.steps()),
+        "docs/use-cases.md": use_cases_page.page(),
         "tests/public_api.txt": public_api.description(),
         **{f"docs/{name}": text for name, text in measured.items()},
         **{f"docs/{name}": write() for name, write in reference.WRITERS.items()},

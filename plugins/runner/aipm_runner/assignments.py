@@ -30,4 +30,14 @@ class Assignments:
             agent=await self._agents.find(store, run.agent_id),
             directory=project.directory if project else None,
             logged=int(row["number"] or 0) if row else 0,
+            team=await self._team(run),
         )
+
+    async def _team(self, run: Run) -> tuple[tuple[str, str], ...]:
+        """List whom the agent of a run can give work without anybody's approval."""
+        store, below = self._ctx.store, list[tuple[str, str]]()
+        for one in await self._directory.members(store, run.project_id):
+            if one.kind == "ai" and await self._directory.is_ancestor(store, run.agent_id, one.id):
+                role = (await self._agents.find(store, one.id)).role_text or one.name
+                below.append((one.id, " ".join(role.split())))
+        return tuple(below)

@@ -30,6 +30,8 @@ class Assignment:
     directory: Path | None
     logged: int = 0
     """How many lines of its log there are already, of a run that goes on."""
+    team: tuple[tuple[str, str], ...] = ()
+    """The agents below it, each with what it is for."""
 
     def as_json(self) -> dict[str, Json]:
         """Return it as it travels."""
@@ -39,6 +41,7 @@ class Assignment:
             "agent": asdict(self.agent),
             "directory": place,
             "logged": self.logged,
+            "team": [list(one) for one in self.team],
         }
 
     @classmethod
@@ -50,6 +53,7 @@ class Assignment:
             agent=AgentProgram(**data["agent"]),
             directory=Path(place) if place else None,
             logged=int(data["logged"]),
+            team=tuple((name, role) for name, role in data.get("team", ())),
         )
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aipm_core import CallError, PluginContext
-from aipm_runner.agent_programs import AgentProgram
 from aipm_runner.api import Launch, RunnerAdapter, RunStart
 from aipm_runner.config import ProgramSettings, RunnerConfig
 from aipm_runner.conversation import LONGEST_MESSAGE_BYTES, Conversations, Speaking
@@ -70,7 +69,7 @@ class Starting:
         resume = self._conversations.resumable(run, adapter)
         session_id, token = await records.open_session(run)
         home = await self._conversations.prepare(run, adapter, settings)
-        begin = self._begin(run, adapter, settings, given.agent, copy, mcp_url, token, home)
+        begin = self._begin(given, adapter, settings, copy, mcp_url, token, home)
         begin = self._resumed(run, begin, resume)
         launch = self._launch(run, adapter, begin)
         self._check(run, launch, copy)
@@ -112,15 +111,15 @@ class Starting:
 
     def _begin(
         self,
-        run: Run,
+        given: Assignment,
         adapter: RunnerAdapter,
         settings: ProgramSettings,
-        agent: AgentProgram,
         copy: WorkingCopy,
         mcp_url: str,
         token: str,
         home: Path,
     ) -> RunStart:
+        run, agent = given.run, given.agent
         script = self._ctx.home / settings.script if settings.script else None
         return RunStart(
             run_id=run.id,
@@ -128,7 +127,7 @@ class Starting:
             project_id=run.project_id,
             purpose=run.purpose,
             task_id=run.task_id,
-            prompt=self._prompt(run, agent, spoken_with=adapter.drive is not None),
+            prompt=self._prompt(given, spoken_with=adapter.drive is not None),
             system_prompt=agent.system_prompt or "",
             model=agent.model,
             mcp_url=mcp_url,
@@ -159,14 +158,17 @@ class Starting:
             raise Problem("config_missing", "settings", program=run.program, reason=error) from None
         return launch
 
-    def _prompt(self, run: Run, agent: AgentProgram, *, spoken_with: bool) -> str:
+    def _prompt(self, given: Assignment, *, spoken_with: bool) -> str:
+        run, agent = given.run, given.agent
         told = self._ctx.texts(
             f"prompt.{run.purpose}{'_connected' if spoken_with else ''}",
             agent=run.agent_id,
             project=run.project_id,
             task=run.task_id,
         )
-        parts = (agent.system_prompt, agent.role_text, told)
+        below = [f"- {name}: {role}" for name, role in given.team]
+        team = "\n".join((self._ctx.texts("prompt.team"), *below)) if below else None
+        parts = (agent.system_prompt, agent.role_text, told, team)
         return "\n\n".join(part.strip() for part in parts if part and part.strip()) + "\n"
 
     def _environment(self, settings: ProgramSettings) -> dict[str, str]:

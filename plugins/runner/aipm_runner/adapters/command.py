@@ -54,7 +54,8 @@ def variables(start: RunStart) -> dict[str, str]:
         "AIPM_PURPOSE": start.purpose,
         "AIPM_RUN_ID": start.run_id,
     }
-    return {**named, "AIPM_TASK_ID": start.task_id} if start.task_id else named
+    known = {"AIPM_TASK_ID": start.task_id, "AIPM_MODEL": start.model}
+    return named | {name: value for name, value in known.items() if value}
 
 
 COMMAND = RunnerAdapter(name="command", launch=launch, read=read)

@@ -108,6 +108,16 @@ export function ForceStop({ session: id }) {
   />`;
 }
 
+export const PauseProject = () =>
+  html`<${Sure}
+    title=${t('ag.pauseproject.t')}
+    lead=${t('ag.pauseproject.d')}
+    icon="pause"
+    kind="primary"
+    action=${t('ag.pauseproject')}
+    onGo=${() => giveHere('pause_project', {})}
+  />`;
+
 export function PauseAll() {
   const stopAll = () => {
     for (const one of sessions.value) if (!stageOf(one, now.value)) tell(one, 'pause');

@@ -4,7 +4,7 @@ import { overlay } from '../store.js';
 import { Palette } from './palette.js';
 import { Help } from './help.js';
 import { TaskForm } from './task_form.js';
-import { ForceStop, Interrupt, PauseAll } from './interrupt.js';
+import { ForceStop, Interrupt, PauseAll, PauseProject } from './interrupt.js';
 import { StopRun, UndoRun } from './run_orders.js';
 import { Announce, MemberForm, NewToken, ProjectForm, Rekey } from './member_forms.js';
 import { PluginSwitch } from './plugin_switch.js';
@@ -18,6 +18,7 @@ const KINDS = {
   interrupt: Interrupt,
   force: ForceStop,
   pause_all: PauseAll,
+  pause_project: PauseProject,
   stop_run: StopRun,
   undo_run: UndoRun,
   member: MemberForm,

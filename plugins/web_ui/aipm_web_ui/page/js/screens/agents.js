@@ -8,6 +8,7 @@ import { useKeys } from '../keys.js';
 import { format } from '../address.js';
 import { agents, doing, projectRecord, sessions } from '../records.js';
 import { canAct, mayOrder, project, show } from '../store.js';
+import { giveHere } from '../orders.js';
 import { costText, runs, tokensText, used } from '../runs.js';
 import { now, t } from '../texts.js';
 import { Row, failedRun } from './agents_row.js';
@@ -75,6 +76,12 @@ export function Agents() {
         onClick=${() => show('pause_all')}
         >${t('ag.pauseall')}<//
       >`
+    } ${
+      mayOrder('pause_project') &&
+      !projectRecord.value.paused &&
+      html`<${Button} icon="pause" disabled=${!canAct.value} onClick=${() => show('pause_project')}
+        >${t('ag.pauseproject')}<//
+      >`
     } <${LinkButton} icon="plus" href=${format('', 'settings', 'connect')}>${t('ag.connect')}<//>`;
   return html`<div class="screen">
     <${Head}
@@ -84,7 +91,7 @@ export function Agents() {
       tools=${tools}
     />
     <div class="body scroll">
-      ${projectRecord.value.paused && html`<p class="callout ag-paused"><${Icon} name="pause" /><span>${t('ru.why.paused')}</span></p>`}
+      ${projectRecord.value.paused && html`<${Paused} />`}
       <${Listing} items=${all} empty=${html`<${NoAgents} />`}>
         <div class="ag-list">
           ${GROUPS.map((group) => {
@@ -113,6 +120,12 @@ export function Agents() {
     </div>
   </div>`;
 }
+
+const Paused = () =>
+  html`<div class="callout ag-paused" role="status">
+    <${Icon} name="pause" /><span class="grow">${t('ru.why.paused')}</span>
+    ${mayOrder('resume_project') && html`<${Button} kind="primary" size="small" icon="play" disabled=${!canAct.value} onClick=${() => giveHere('resume_project', {})}>${t('ag.resumeproject')}<//>`}
+  </div>`;
 
 const NoAgents = () =>
   html`<${Empty} icon="agents" title=${t('ag.empty.t')} text=${t('ag.empty.d')}>
