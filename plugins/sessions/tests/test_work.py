@@ -238,6 +238,10 @@ async def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
             "reasons": ["process_delegation"],
             "claimed_by": None,
             "claimed_until": None,
+            "state": "no_program",
+            "run_id": None,
+            "until": None,
+            "text": row["text"],
         }
 
 
