@@ -116,9 +116,13 @@ def record(rule: Mapping[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
     values = {name: fitting(inner) for name, inner in rule.get("properties", {}).items()}
     required = {name: values.pop(name) for name in rule.get("required", ())}
     known = st.fixed_dictionaries(required, optional=values)
-    if rule.get("additionalProperties", True) is False:
+    others = rule.get("additionalProperties", True)
+    if others is False:
         return known
-    return st.builds(lambda a, b: {**b, **a}, known, st.dictionaries(st.text(max_size=4), ANYTHING))
+    other = fitting(others) if isinstance(others, dict) else ANYTHING
+    most = min(rule.get("maxProperties", 3), 3)
+    more = st.dictionaries(st.text(max_size=4), other, max_size=most)
+    return st.builds(lambda a, b: {**b, **a}, known, more)
 
 
 def plausible(rule: Mapping[str, Any]) -> st.SearchStrategy[dict[str, Any]]:

@@ -29,6 +29,15 @@ LOOKED_AT = {
     ("named_locks.py", "_key(name)"),
     ("writer.py", "literal(text)"),
     ("requests.py", "' and project_id = ?' if named else ''"),
+    ("grants.py", "_among(projects)"),
+    ("runs.py", "places"),
+    # Names that the database tells of its own tables, quoted: `aipm db copy` knows no plugin's.
+    ("postgres_side.py", "listed"),
+    ("postgres_side.py", "row['sequence']"),
+    ("postgres_side.py", "table"),
+    ("sqlite_side.py", "_listed(columns)"),
+    ("sqlite_side.py", "places"),
+    ("sqlite_side.py", "table"),
 }
 
 

@@ -53,6 +53,7 @@ NOT_KILLED = {
     "aipm_http_server.readiness:Readiness._ask": "is taken back in any case",
     "aipm_ui_gateway.follow_access:FollowAccess.begin": "a mark that whoever returns sets again",
     "aipm_agent_loop.workers:Workers.working": "changes nothing, it only wakes",
+    "aipm_sessions.agent_tokens:SqlAgentTokens.session_of": "the next call opens it, or finds it",
     "aipm_sessions.people_login:PeopleLogin.end": "one update; a person leaves again",
     "aipm_sessions.people_login:PeopleLogin.new_code": "a code nobody saw is asked for again",
     "aipm_sessions.people_login:PeopleLogin.with_code": "as PeopleLogin.with_passkey",

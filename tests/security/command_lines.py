@@ -34,11 +34,15 @@ LINES: Mapping[str, Mapping[str, str]] = {
     "agent assign": {"id": "ann", "--project": "q"},
     "agent list": {"--project": "p"},
     "agent rekey": {"id": "newt"},
+    "agent revoke": {"agent_id": "ann", "id": "agt_x", "--project": "p"},
+    "agent token": {"agent_id": "ann", "--project": "p", "--purpose": "task"},
+    "agent tokens": {"agent_id": "ann", "--project": "p"},
     "agent remove": {"id": "newt"},
     "agent unassign": {"id": "ann", "--project": "q"},
     "announce": {"text": "hello"},
     "approve": {"id": "tsk_x", "--as": "mia", "--reason": "r", "--note": "r", "--scope": "once"},
-    "audit list": {"--limit": "5"},
+    "activity": {"--project": "p"},
+    "audit list": {"--limit": "5", "--project": "p"},
     "audit verify": {"--expect": "x"},
     "backup": {"target": "copy.db"},
     "broadcast": {"text": "hello", "--project": "p", "--to": "ann"},
@@ -48,6 +52,8 @@ LINES: Mapping[str, Mapping[str, str]] = {
         "--token-env": "T",
         "--url": "http://127.0.0.1:1",
     },
+    "connect": {"client": "claude", "--agent": "ann", "--project": "p", "--dir": "here"},
+    "db copy": {"--to": "mysql://x"},
     "demo": {"--locale": "xx"},
     "deny": {"id": "tsk_x", "--as": "mia", "--reason": "r", "--note": "n"},
     "doctor": {},
@@ -73,12 +79,17 @@ LINES: Mapping[str, Mapping[str, str]] = {
     "plugins info": {"name": "tasks"},
     "plugins install": {"requirement": "./nothing"},
     "plugins list": {},
-    "plugins new": {"name": "thing", "--dir": "things"},
-    "plugins trace": {},
-    "policy grants": {},
+    "plugins new": {"name": "thing", "--dir": "things", "--kind": "tool"},
+    "plugins trace": {"tool": "help", "--arguments": "{}", "--plugin": "tasks"},
+    "policy grants": {"--project": "p"},
     "policy revoke": {"id": "grant_x"},
     "policy rules": {"--project": "p"},
-    "policy allow": {"tool": "native:Bash", "--project": "p", "--argument": "command=x"},
+    "policy allow": {
+        "tool": "native:Bash",
+        "--project": "p",
+        "--argument": "command=x",
+        "--agent": "ann",
+    },
     "policy disallow": {"id": "rul_x", "--project": "p"},
     "policy propose": {"id": "cnf_x", "arguments": "{}", "--reason": "r"},
     "policy try": {"file": "-", "--project": "p", "--since": "7d"},
@@ -127,12 +138,12 @@ LINES: Mapping[str, Mapping[str, str]] = {
     "token create": {"--agent": "mia"},
     "token list": {"--agent": "mia"},
     "token revoke": {"id": "uit_x", "--agent": "mia"},
-    "up": {"--host": "evil.example", "--port": "x"},
+    "up": {"--host": "evil.example", "--port": "x", "--plugin-dir": "nothing"},
     "withdraw": {"message_id": "msg_x", "--project": "p", "--instead": "t", "--as": "mia"},
     "work": {"--project": "p", "--supervisor": "s", "--ended": "claim_x"},
 }
 # They name a place of the caller's choice.
-PATHS = frozenset({"directory", "target", "file", "--dir", "--config"})
+PATHS = frozenset({"directory", "target", "file", "--dir", "--plugin-dir", "--config"})
 # Numbers and the rest that typer reads itself, and what waits for ever by design.
 _LEFT_OUT = frozenset(
     [

@@ -149,8 +149,8 @@ REFUSED = {
 """What is refused here because of what the server knows: an answer of its own, over the API."""
 
 
-EITHER = {"aipm runs start": 4}
-"""What may be refused as well: whether there is something to start changes by itself."""
+EITHER = {"aipm runs start": 4, "aipm runs undo": 4}
+"""What may be refused as well: what there is to start, and whether it runs, changes by itself."""
 SECRETS = {"aipm connect", "aipm mcp-config", "aipm audit verify"}
 """What is copied whole, however long it is."""
 

@@ -6,12 +6,13 @@ import json
 import os
 import subprocess  # programs are started without a shell  # nosec B404
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGTERM
-from typing import Any
+from typing import IO, Any
 
 AIPM = Path(sys.executable).with_name("aipm")
 
@@ -59,31 +60,34 @@ class Install:
     def up(self, *args: str) -> Iterator[Server]:
         """Run ``aipm up`` on a free port until the block ends; then ``log`` is what it wrote."""
         server: Server | None = None
+        # A file, not a pipe: nobody reads while the block runs, and a full pipe stops the server.
+        written = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         process = subprocess.Popen(  # noqa: S603  # nosec B603
             [AIPM, "up", "--port", "0", "--json", *args],
             cwd=self.root,
             env=self.env(),
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=written,
             text=True,
         )
         try:
             line = process.stdout.readline() if process.stdout else ""
             if not line:
-                _, errors = process.communicate(timeout=10)
-                raise AssertionError(f"aipm up did not start: {errors}")
+                process.communicate(timeout=10)
+                raise AssertionError(f"aipm up did not start: {_all_of(written)}")
             server = Server(process, json.loads(line))
             yield server
         finally:
             if process.poll() is None:
                 process.send_signal(SIGTERM)
             try:
-                _, errors = process.communicate(timeout=15)
+                process.communicate(timeout=15)
             except subprocess.TimeoutExpired:
                 process.kill()
-                _, errors = process.communicate()
-            if server is not None:
-                server.log = errors
+                process.communicate()
+            with written:
+                if server is not None:
+                    server.log = _all_of(written)
 
 
 @dataclass
@@ -103,3 +107,8 @@ class Server:
     def mcp(self) -> str:
         """The address for agents."""
         return self.ready["mcp"]
+
+
+def _all_of(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()

@@ -334,7 +334,8 @@ async def test_an_approval_is_spent_by_its_own_call_alone() -> None:
         assert not await spend(times=1)
 
 
-async def test_arguments_changed_after_they_were_shown_are_refused() -> None:
+async def test_arguments_changed_after_they_were_shown_change_nothing() -> None:
+    """What a person has seen is what runs: a caller keeps no hand on it."""
     async with house() as home:
         args: dict[str, Any] = {"how": {"hard": False}}
         request = Request(tool="ring", arguments=args, session=TASK)
@@ -342,8 +343,8 @@ async def test_arguments_changed_after_they_were_shown_are_refused() -> None:
         (question,) = await home.asked()
         args["how"]["hard"] = True
         await home.answer("ann", question)
-        assert await Calling(task).code() == "denied_by_policy"
-        assert home.rung == []
+        assert await Calling(task).code() == "ok"
+        assert home.rung == [{"how": {"hard": False}}]
 
 
 async def test_identical_calls_share_a_question_and_each_needs_its_own_yes() -> None:

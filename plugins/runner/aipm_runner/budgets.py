@@ -107,7 +107,7 @@ class Budgets:
             text = self._ctx.texts("budgets.quota", account=account, until=iso(row["until"]))
             found.append(Limit(why="quota", until=row["until"], what=text))
         newest = await db.one(_NEWEST, agent_id, project_id)
-        if newest is not None and newest[0] is not None:
+        if newest is not None and newest[0]:  # a run that is being made has no time yet
             day = datetime.fromisoformat(newest[0]).timestamp() // DAY_SECONDS * DAY_SECONDS
             over = await self._day(db, agent_id, project_id, strict=False, start=day)
             found += [over] if over else []

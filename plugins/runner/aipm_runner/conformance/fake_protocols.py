@@ -27,6 +27,7 @@ class Wire:
         known = bool(asked) and kept.exists() and kept.read_text(encoding="utf-8") == asked
         self.resumed = asked if asked and known else ""
         kept.write_text("s1", encoding="utf-8")
+        kept.chmod(0o600)
         return known
 
     def number(self) -> int:
