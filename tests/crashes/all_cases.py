@@ -24,7 +24,6 @@ CASES: tuple[type[Case], ...] = (
         people.EndSession,
         people.EditAgent,
         people.StopRun,
-        people.RevokeGrant,
     ),
     *(people.PersonSays, people.PersonWithdraws, people.PersonEdits, people.PersonLogsIn),
     *(people.GiveCommand, people.AgUiRun, people.EventsForgotten, people.ClockNoted),

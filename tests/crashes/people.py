@@ -290,25 +290,6 @@ class EndSession(Command):
         return self.stage.one(query, self.session)
 
 
-class RevokeGrant(Command):
-    paths = ("aipm_policy.grants:Grants.revoke",)
-    exits = frozenset({3, 4})
-
-    def prepare(self) -> None:
-        given = (
-            "insert into policy_grants (id, tool, project_id, agent_id, granted_by, created_at, "
-            "expires_at) values (?, 'x', 'p', ?, ?, '', 9e9)"
-        )
-        self.stage.change(given, f"grt_{self.name}", BOT, HUMAN)
-
-    def act(self) -> Any:
-        return self.stage.command("policy", "revoke", f"grt_{self.name}")
-
-    def look(self) -> Any:
-        query = "select count(*) from policy_grants where id = ? and revoked_at is not null"
-        return self.stage.one(query, f"grt_{self.name}")
-
-
 class PersonSays(Case):
     paths = ("aipm_file_chat.people:PeoplesChat.say",)
     repeatable = False

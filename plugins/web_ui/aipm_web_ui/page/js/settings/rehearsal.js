@@ -25,7 +25,7 @@ export function Rehearsal({ onMade }) {
   if (!answer) return html`<${Skeleton} rows=${2} />`;
   const asking = /** @type {Rec[]} */ (answer.asking ?? []);
   const ideas = /** @type {Rec[]} */ (answer.suggestions ?? []);
-  return html`<h3>${t('se2.h.title', { n: DAYS })}</h3>
+  return html`<h2>${t('se2.h.title', { n: DAYS })}</h2>
     <p class="t2 sm phrase">${t('se2.h.lead', { c: answer.calls, q: answer.questions_per_day })}</p>
     <div class="set-box">
       ${asking.map(

@@ -47,7 +47,7 @@ const TONES = { ALLOW: 'good', DENY: 'bad', REQUIRE_USER_CONFIRMATION: 'you' };
 
 /** @param {{rules: Rec[]}} props */
 const Shipped = ({ rules }) =>
-  html`<h3>${t('se2.r.shipped')}</h3>
+  html`<h2>${t('se2.r.shipped')}</h2>
     <p class="t2 sm phrase">${t('se2.r.shipped.lead')}</p>
     <div class="set-box">
       ${rules.map((rule, at) => html`<${Rule} key=${at} rule=${rule} name=${rule.name} />`)}
