@@ -36,7 +36,7 @@ EVERYTHING = (
     *(AgentLoop, Conversations, Delegation, FileChat, Markers, McpTransport, Notifications),
     *(Policy, Tasks, UiGateway),
 )
-NOTED = {"policy_audit", "policy_audit_head", "login_attempts", "withheld_results"}
+NOTED = {"policy_audit", "policy_audit_head", "policy_calls", "login_attempts", "withheld_results"}
 WAITS = ("timeout_seconds", "wait_seconds")
 HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 

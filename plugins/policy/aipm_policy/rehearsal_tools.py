@@ -16,7 +16,7 @@ from aipm_policy.rehearsal import Rehearsal
 _ID = Field(max_length=64)
 _SECONDS = 120.0  # many calls are judged
 _MOST_RULES = 500
-_Days = Annotated[float, Field(gt=0, le=365, strict=False)]
+_Days = Annotated[float, Field(gt=0, le=365)]
 
 
 class RehearseRules(Arguments):
