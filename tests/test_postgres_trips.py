@@ -14,7 +14,7 @@ from tests.network import Network
 from tests.postgres import database, server
 
 # Trips of one call at the most, once its statements are prepared and nobody else is there.
-TRIPS = {"get_my_task": 6, "get_next_action": 16, "send_message": 20}
+TRIPS = {"get_my_task": 6, "get_next_action": 17, "send_message": 20}
 _TRIES = 12
 
 
