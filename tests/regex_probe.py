@@ -86,14 +86,25 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
+@cache
+def plain_seconds() -> float:
+    """Return how long a scan takes when nobody is in the way."""
+    return min(seconds(plain_scan) for _ in range(MORE_ATTEMPTS))
+
+
+def plain_scan() -> object:
+    return PLAIN.search(megabyte("a"))
+
+
 def cost(work: Callable[[], object]) -> float:
     """Return how many scans the work takes, at its best and beside the scan at its best."""
-    plain = partial(PLAIN.search, megabyte("a"))
-    best = scan = float("inf")
-    for attempt in range(MORE_ATTEMPTS):
-        best, scan = min(best, seconds(work)), min(scan, seconds(plain))
-        if best < scan * ENOUGH_SCANS or (attempt + 1 >= ATTEMPTS and best < scan * 2):
-            break
+    best, scan = seconds(work), plain_seconds()
+    attempts = 1
+    while best > scan * ENOUGH_SCANS and attempts < (
+        ATTEMPTS if best < scan * 5 else MORE_ATTEMPTS
+    ):
+        best, scan = min(best, seconds(work)), max(scan, min(seconds(plain_scan), scan * 4))
+        attempts += 1
     return best / scan
 
 

@@ -12,7 +12,7 @@ from aipm_policy.shell import WRAPPERS, Part
 from aipm_policy.shell_words import Word, join_words
 
 _NEEDS_QUOTES = re.compile(r"[\s'\"]|^$")
-_CLASS = re.compile(r"\[!?\]?[^\]]*\]")
+_CLASS = re.compile(r"\[!?\]?[^\[\]]*\]")  # ends at the next "[": linear
 _WILD = re.compile(r"[*?\[]")
 _LONGEST = 500  # of a text with unknown pieces; what is behind counts as unknown
 ANY, ONE = object(), object()
