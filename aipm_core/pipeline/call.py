@@ -45,8 +45,8 @@ class Pipeline:
     async def __call__(self, request: Request) -> Reply:
         """Carry one request to its reply. Never raises for what a plugin did."""
         session: Session | None = None
-        given = request.arguments  # checks are shown a copy: what they change there changes nothing
-        request = replace(request, arguments=deepcopy(dict(given)))
+        given = deepcopy(dict(request.arguments))  # what runs: no caller and no check can change it
+        request = replace(request, arguments=deepcopy(given))
         try:
             session, invalid = await self._who(request)
             await self._pass_gates(request, session)
